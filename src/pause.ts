@@ -32,3 +32,14 @@ export async function waitAtMost<T>(delay: number, promise: Promise<T>): Promise
     clearTimeout(timer);
   }
 }
+
+/** Waits for a promise, or rejects with the reason of the signal when that is aborted. */
+export function waitUnlessAborted<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort);
+  });
+}

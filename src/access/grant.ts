@@ -249,7 +249,10 @@ export async function whileAllowed<T>(
   if (!(call instanceof Call) || review === undefined) return work(async () => undefined);
   const end = review.hold(call);
   try {
-    return await work(() => review.renew(call));
+    return await work(() => {
+      context.signal.throwIfAborted();
+      return review.renew(call);
+    });
   } finally {
     end();
   }

@@ -34,6 +34,8 @@ export interface Caller {
   readonly origin: ChangeOrigin;
   /** Checks the right again, after a wait. @throws UNAUTHENTICATED. Absent: no-op. */
   readonly renew?: () => Promise<void>;
+  /** Ends the wait for a site. Absent: no-op. */
+  readonly signal?: AbortSignal;
 }
 
 /** Sources of the state of mounts besides the stored states on sites. */
@@ -111,9 +113,9 @@ export interface MountService {
   ): Promise<Mount>;
   rename(name: string, newName: string, caller: Caller): Promise<Mount>;
   delete(names: readonly string[], caller: Caller, options?: ChangeOptions): Promise<Saved>;
-  /** Plan of a sync of a site. */
-  compare(site: string): Promise<readonly Result[]>;
-  /** @param signal ends the call before servers are called, and its listings. */
+  /** Plan of a sync of a site. @param signal ends the call. */
+  compare(site: string, signal?: AbortSignal): Promise<readonly Result[]>;
+  /** @param signal ends the call. What was requested of the site until then is carried out. */
   sync(
     site: string,
     names: readonly string[],

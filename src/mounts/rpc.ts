@@ -98,6 +98,7 @@ export function mountImpl(
   });
   const callerOf = (context: HandlerContext, reason = ""): Caller => ({
     grant: grantOf(context),
+    signal: context.signal,
     origin: { ...originOf(context, reason), share: shareOf(grantOf(context)) },
   });
   /** Names of the secrets that a reply reveals. @throws PERMISSION_DENIED without the scope. */
@@ -238,7 +239,7 @@ export function mountImpl(
       });
     },
     compareMounts: async ({ site }, context) => {
-      const results = await mounts.compare(site);
+      const results = await whileAllowed(context, () => mounts.compare(site, context.signal));
       return create(CompareMountsResponseSchema, { results: results.map(resultIn(context)) });
     },
     syncMounts: async ({ site, names }, context) => {

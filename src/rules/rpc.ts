@@ -53,6 +53,7 @@ export function ruleImpl(
   const sayIn = createSayIn(translations);
   const callerOf = (context: HandlerContext, reason = ""): Caller => ({
     grant: grantOf(context),
+    signal: context.signal,
     origin: { ...originOf(context, reason), share: shareOf(grantOf(context)) },
   });
   const showIn = (context: HandlerContext, reveals: boolean) => {
@@ -147,12 +148,14 @@ export function ruleImpl(
       });
     },
     compareRules: async ({ site }, context) => {
-      const results = await rules.compare(site);
+      const results = await whileAllowed(context, () => rules.compare(site, context.signal));
       return create(CompareRulesResponseSchema, { results: results.map(resultIn(context)) });
     },
     syncRules: async ({ site, paths }, context) => {
       const say = sayIn(context);
-      const status = await rules.sync(site, paths.map(rules.pathOf), originOf(context));
+      const status = await whileAllowed(context, () =>
+        rules.sync(site, paths.map(rules.pathOf), originOf(context), context.signal),
+      );
       return create(SyncRulesResponseSchema, {
         status: status.map((each) => statusToProto(each, say)),
       });

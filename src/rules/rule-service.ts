@@ -28,6 +28,8 @@ export interface Caller {
   readonly origin: ChangeOrigin;
   /** Checks the right again, after a wait. @throws UNAUTHENTICATED. Absent: no-op. */
   readonly renew?: () => Promise<void>;
+  /** Ends the wait for a site. Absent: no-op. */
+  readonly signal?: AbortSignal;
 }
 
 /** Folder rules. A rule is named by its path, in any notation that servers accept. */
@@ -63,9 +65,15 @@ export interface RuleService extends Pick<EffectsOnRecords, "leave"> {
     options?: ChangeOptions & { readonly expectedEtag?: string | undefined },
   ): Promise<Saved>;
   delete(paths: readonly string[], caller: Caller, options?: ChangeOptions): Promise<Saved>;
-  /** Plan of a sync of a site. */
-  compare(site: string): Promise<readonly Result[]>;
-  sync(site: string, paths: readonly string[], origin: AuditOrigin): Promise<readonly RuleStatus[]>;
+  /** Plan of a sync of a site. @param signal ends the call. */
+  compare(site: string, signal?: AbortSignal): Promise<readonly Result[]>;
+  /** @param signal ends the call. What was requested of the site until then is carried out. */
+  sync(
+    site: string,
+    paths: readonly string[],
+    origin: AuditOrigin,
+    signal?: AbortSignal,
+  ): Promise<readonly RuleStatus[]>;
   adopt(
     site: string,
     paths: readonly string[],

@@ -25,9 +25,14 @@ export interface RulesOnSites {
   /** Status of a rule on each of its sites. */
   statuses(rule: Rule): readonly RuleStatus[];
   /** Plan of a sync of a site. */
-  compare(site: Site): Promise<readonly Result[]>;
+  compare(site: Site, signal?: AbortSignal): Promise<readonly Result[]>;
   /** @param paths empty: all. */
-  sync(site: Site, paths: readonly string[], origin: AuditOrigin): Promise<readonly RuleStatus[]>;
+  sync(
+    site: Site,
+    paths: readonly string[],
+    origin: AuditOrigin,
+    signal?: AbortSignal,
+  ): Promise<readonly RuleStatus[]>;
   /** @param paths empty: all. */
   adopt(
     site: Site,

@@ -59,10 +59,10 @@ export function createRuleService(deps: RuleServiceDeps): RuleService {
     move: moveRule(changes, sites),
     delete: deleteRules(changes),
     leave: leaveSite(changes, deps),
-    compare: async (site) => onSites.compare(await changes.siteNamed(site)),
-    sync: async (site, paths, origin) => {
+    compare: async (site, signal) => onSites.compare(await changes.siteNamed(site), signal),
+    sync: async (site, paths, origin, signal) => {
       checkPaths(paths);
-      return onSites.sync(await changes.siteNamed(site), paths, origin);
+      return onSites.sync(await changes.siteNamed(site), paths, origin, signal);
     },
     adopt: async (site, paths, caller, options = {}) => {
       checkPaths(paths);

@@ -1,6 +1,6 @@
 import { message, type Text } from "../messages/message.ts";
 import { createRuleClient } from "../rules/site/client.ts";
-import { mapSiteFailure } from "../sites/site-error.ts";
+import { onSite } from "../sites/on-site.ts";
 import type { SiteClient } from "../sync/client.ts";
 import { SiteFailure } from "../sync/failure.ts";
 import { createUserClient, type ServerUsers } from "../users/client.ts";
@@ -40,7 +40,7 @@ export async function restoreEntries(
   { signal }: Pick<UserCall, "signal">,
 ): Promise<EntryResult[]> {
   if (rules.length + shares.length === 0) return [];
-  const users = await mapSiteFailure(createUserClient(client).list());
+  const users = await onSite(createUserClient(client).list());
   // Users of a dry run do not exist yet.
   const names = new Set([
     ...users.users.map(({ name }) => name),
@@ -49,12 +49,12 @@ export async function restoreEntries(
   // A managed rule is brought to the server by its site, with the values of today.
   const ownRules = rules.filter(({ path }) => !isManaged(path));
   const existingRules = new Set(
-    rules.length === 0 ? [] : (await mapSiteFailure(readRules(client, []))).map(({ path }) => path),
+    rules.length === 0 ? [] : (await onSite(readRules(client, []))).map(({ path }) => path),
   );
   const existingShares = new Set(
     shares.length === 0 || users.family === "alist"
       ? []
-      : (await mapSiteFailure(readShares(client))).map(({ id }) => id),
+      : (await onSite(readShares(client))).map(({ id }) => id),
   );
   const missing = [
     ...ownRules

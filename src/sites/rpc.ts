@@ -110,7 +110,9 @@ export function siteImpl(
     getSite: ({ name }, context) =>
       create(GetSiteResponseSchema, { site: showIn(context)(source.sites.get(name)) }),
     createSite: async ({ site }, context) => {
-      const view = await source.sites.create(inputFromProto(site), originOf(context));
+      const view = await whileAllowed(context, () =>
+        source.sites.create(inputFromProto(site), originOf(context), context.signal),
+      );
       return create(CreateSiteResponseSchema, { site: showIn(context)(view) });
     },
     updateSite: async ({ name, site, dryRun, expectedEtag }, context) => {
@@ -133,11 +135,13 @@ export function siteImpl(
       });
     },
     checkSite: async ({ name }, context) => {
-      const view = await source.sites.check(name);
+      const view = await whileAllowed(context, () => source.sites.check(name, context.signal));
       return create(CheckSiteResponseSchema, { site: showIn(context)(view) });
     },
     compareSite: async ({ name, all }, context) => {
-      const { comparisons } = await source.sites.compare(name);
+      const { comparisons } = await whileAllowed(context, () =>
+        source.sites.compare(name, context.signal),
+      );
       const shown = comparisons.filter(
         ({ sync, secret }) => (all || sync !== "same") && (!secret || reveals(context)),
       );
@@ -145,7 +149,7 @@ export function siteImpl(
     },
     adoptSite: async ({ name, keys, dryRun, reason }, context) => {
       const origin = originOf(context, reason);
-      const options = { keys, dryRun, reveals: reveals(context) };
+      const options = { keys, dryRun, reveals: reveals(context), signal: context.signal };
       const taken = await whileAllowed(context, (renew) =>
         source.sites.adopt(name, { ...options, renew }, origin),
       );
@@ -156,8 +160,8 @@ export function siteImpl(
     },
     syncSite: async ({ name, keys, dryRun, connectDownloaders }, context) => {
       const { actor } = originOf(context);
-      const options = { keys, dryRun, connectDownloaders };
-      const synced = await source.sites.sync(name, options, actor);
+      const options = { keys, dryRun, connectDownloaders, signal: context.signal };
+      const synced = await whileAllowed(context, () => source.sites.sync(name, options, actor));
       const left = synced.comparisons.filter(({ sync }) => OPEN.has(sync));
       return create(SyncSiteResponseSchema, {
         revision: BigInt(synced.revision),

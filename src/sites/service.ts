@@ -1,13 +1,13 @@
 import type { Ledger } from "../ledger/ledger.ts";
 import { message } from "../messages/message.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
+import { onSite } from "./on-site.ts";
 import type { KindOfSites } from "./record-effect.ts";
 import type { SiteRegistry } from "./registry.ts";
 import { adoptValues } from "./settings/adoption.ts";
 import type { Round } from "./settings/round.ts";
 import type { SettingSync } from "./settings/sync.ts";
 import { errorOf, type Site, type SiteView } from "./site.ts";
-import { mapSiteFailure } from "./site-error.ts";
 import { siteEtag } from "./site-etag.ts";
 import { createSiteFeed } from "./site-feed.ts";
 import { createSiteKeys } from "./site-keys.ts";
@@ -47,8 +47,8 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     records: deps.kinds.map((kind) => kind.ofSite(site)),
   });
   const list = (): readonly SiteView[] => registry.sites().map(viewOf);
-  const read = (site: Site): Promise<Round> =>
-    mapSiteFailure(settings.round(site, { aim: "read", actor: "sites" }));
+  const read = (site: Site, signal?: AbortSignal): Promise<Round> =>
+    onSite(settings.round(site, { aim: "read", actor: "sites", signal }), signal);
   const feed = createSiteFeed(deps, list);
   registry.onChange(feed.changed);
   return {
@@ -59,20 +59,32 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
     create: createSite({ ...deps, keys, viewOf, read }),
     update: updateSite({ ...deps, keys, viewOf }),
     delete: deleteSite({ ...deps, keys, viewOf }),
-    check: async (name) => {
+    check: async (name, signal) => {
       const site = registry.byName(name);
-      await read(site);
+      await read(site, signal);
       return viewOf(site);
     },
-    compare: async (name) => {
+    compare: async (name, signal) => {
       const site = registry.byName(name);
-      const { comparisons } = await read(site);
+      const { comparisons } = await read(site, signal);
       return { view: viewOf(site), comparisons };
     },
-    adopt: async (name, { keys: asked, dryRun, reveals = true, renew }, origin) => {
+    adopt: async (name, { keys: asked, dryRun, reveals = true, renew, signal }, origin) => {
       const site = registry.byName(name);
-      const options = { keys: keys.check(site, asked), dryRun, reveals, origin, renew };
-      return mapSiteFailure(adoptValues(deps, site, options));
+      const { promise: hasRead, resolve } = Promise.withResolvers<void>();
+      const work = adoptValues(deps, site, {
+        keys: keys.check(site, asked),
+        dryRun,
+        reveals,
+        origin,
+        renew: async () => {
+          await renew?.();
+          resolve();
+        },
+      });
+      // From then on the result is waited for: it may be stored.
+      await onSite(Promise.race([work, hasRead]), signal);
+      return onSite(work);
     },
     sync: syncSite(keys, deps),
     log: (name, limit, before) => registry.log(registry.byName(name).id, limit, before),

@@ -34,8 +34,8 @@ export interface SiteService {
   list(): readonly SiteView[];
   /** @throws NOT_FOUND. */
   get(name: string): SiteView;
-  /** Creates a site in mode `observe`. @throws INVALID_ARGUMENT; ALREADY_EXISTS; as check (nothing is stored then). */
-  create(input: SiteInput, origin: AuditOrigin): Promise<SiteView>;
+  /** Creates a site in mode `observe`. @throws INVALID_ARGUMENT; ALREADY_EXISTS; as check (nothing is stored then). @param signal ends the call. */
+  create(input: SiteInput, origin: AuditOrigin, signal?: AbortSignal): Promise<SiteView>;
   /** Etag of the members of a site that clients set, without secrets. */
   etagOf(site: Site): string;
   /** @throws INVALID_ARGUMENT; NOT_FOUND; ALREADY_EXISTS; ABORTED for another etag; FAILED_PRECONDITION for `follow` before the first adoption or sync, and for a site that a file declares. */
@@ -63,9 +63,10 @@ export interface SiteService {
     options?: { readonly dryRun?: boolean },
   ): Promise<readonly KindResult[]>;
   /** Reads the site now. */
-  check(name: string): Promise<SiteView>;
+  check(name: string, signal?: AbortSignal): Promise<SiteView>;
   compare(
     name: string,
+    signal?: AbortSignal,
   ): Promise<{ readonly view: SiteView; readonly comparisons: readonly Comparison[] }>;
   /** Stores the site's values in Mooring. @param keys empty: all. @throws INVALID_ARGUMENT for unknown keys. */
   adopt(
@@ -77,6 +78,8 @@ export interface SiteService {
       readonly reveals?: boolean;
       /** Checks the right of the caller after the site was read. Default: no-op. */
       readonly renew?: () => Promise<void>;
+      /** Ends the wait for the site. */
+      readonly signal?: AbortSignal;
     },
     origin: RevisionOrigin,
   ): Promise<Adoption>;
@@ -87,6 +90,8 @@ export interface SiteService {
       readonly keys: readonly string[];
       readonly dryRun: boolean;
       readonly connectDownloaders: boolean;
+      /** Ends the call. A push that has begun is completed. */
+      readonly signal?: AbortSignal;
     },
     actor: string,
   ): Promise<Synced>;

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { message } from "../messages/message.ts";
+import { createWaiter } from "../waiter.ts";
 import type { Adapter, Failure, Job, Target } from "./adapter.ts";
 import { SiteFailure } from "./failure.ts";
 import { forwardChange } from "./forward.ts";
@@ -61,9 +61,20 @@ export interface RecordSync<T extends Target, S, L, R> {
    * Pushes records to a site, and waits for the result. A second round reads the result of the first
    * one to confirm it. If another process has the lease, this waits for that process.
    *
-   * @throws SiteFailure.
+   * @param signal ends it: nothing more is requested. @throws SiteFailure; the reason of the signal.
    */
-  push(siteId: string, names: readonly string[]): Promise<void>;
+  push(siteId: string, names: readonly string[], signal?: AbortSignal): Promise<void>;
+  /**
+   * Waits until the states that another process writes fulfil a condition, which is checked each
+   * time they were read.
+   *
+   * @param most longest wait, in milliseconds. @param signal ends the wait.
+   */
+  waitFor(
+    isDone: () => boolean | Promise<boolean>,
+    most: number,
+    signal?: AbortSignal,
+  ): Promise<void>;
   /**
    * Forwards a change that a user makes on the server's own pages, then reads the site's records. No
    * round runs in between, which would revert the change.
@@ -80,8 +91,6 @@ export interface RecordSync<T extends Target, S, L, R> {
 
 /** Maximum number of rounds of a push. */
 const ROUNDS = 3;
-/** Interval of reading the results of another process, in milliseconds. */
-const RESULT_INTERVAL = 200;
 
 /** Adds a kind of record to the reconciler of sites. */
 export function createRecordSync<T extends Target, S, Q extends SiteRecords, L, R>(
@@ -89,6 +98,8 @@ export function createRecordSync<T extends Target, S, Q extends SiteRecords, L, 
 ): RecordSync<T, S, L, R> {
   const { sync, sites, registry } = deps;
   const listeners: RoundListener<T, R>[] = [];
+  /** Event of states that were read again: in a process without the lease, at each tick. */
+  const loaded = createWaiter();
   const read = async (siteId: string): Promise<R> => {
     const site = sites.byId(siteId);
     if (site === undefined) throw new SiteFailure("refused", message("SITE_GONE"));
@@ -126,7 +137,10 @@ export function createRecordSync<T extends Target, S, Q extends SiteRecords, L, 
       if (done === undefined) return;
       for (const listener of listeners) await listener(site, done.round);
     },
-    load: registry.load,
+    load: async () => {
+      await registry.load();
+      loaded.notify();
+    },
     requests: { waiting: registry.requested, carryOut: registry.carryOut },
   };
   const kind = sync.add(adapter);
@@ -140,24 +154,40 @@ export function createRecordSync<T extends Target, S, Q extends SiteRecords, L, 
   const isRequested = async (siteId: string, names: readonly string[]): Promise<boolean> =>
     (await registry.requested()).has(siteId) ||
     registry.site(siteId).forced.some((name) => names.includes(name));
+  const waitFor: RecordSync<T, S, L, R>["waitFor"] = async (isDone, most, signal) => {
+    const end = performance.now() + most;
+    const waiting = loaded.join(signal === undefined ? [] : [signal]);
+    try {
+      while (!(await isDone())) {
+        signal?.throwIfAborted();
+        const left = end - performance.now();
+        if (left <= 0 || !(await waiting.next(left))) return;
+      }
+    } finally {
+      waiting.close();
+    }
+  };
   return {
+    waitFor,
     onRound: (listener) => void listeners.push(listener),
     changed: () => kind.changed(sites.sites()),
     reconcile: kind.reconcile,
     read,
     request,
-    push: async (siteId, names) => {
+    push: async (siteId, names, signal) => {
       const isOpen = (name: string): boolean => deps.isOpen(registry.records(siteId).get(name));
       let open: readonly string[] = names;
       for (let round = 0; round < ROUNDS && open.length > 0; round += 1) {
-        await request(siteId, { forced: open, states: {} });
+        signal?.throwIfAborted();
+        const asked = open;
+        await request(siteId, { forced: asked, states: {} });
         if (sync.isLeader()) await kind.reconcile(siteId);
         else
-          for (let waited = 0; waited < deps.maxWait; waited += RESULT_INTERVAL) {
-            await sleep(RESULT_INTERVAL);
-            await registry.load();
-            if (!open.some(isOpen) && !(await isRequested(siteId, open))) break;
-          }
+          await waitFor(
+            async () => !asked.some(isOpen) && !(await isRequested(siteId, asked)),
+            deps.maxWait,
+            signal,
+          );
         open = open.filter(isOpen);
       }
     },

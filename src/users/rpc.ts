@@ -28,14 +28,18 @@ export function userImpl(
 ): ServiceImpl<typeof UserServiceDesc> {
   const sayIn = createSayIn(translations);
   return {
-    listUsers: async ({ site }) => {
-      const { family, users: found } = await users.list(site);
+    listUsers: async ({ site }, context) => {
+      const { family, users: found } = await whileAllowed(context, () =>
+        users.list(site, context.signal),
+      );
       return create(ListUsersResponseSchema, {
         users: found.map((user) => userToProto(user, family)),
       });
     },
-    compareUsers: async ({ from, to, all }) => {
-      const { families, comparisons } = await users.compare(from, to);
+    compareUsers: async ({ from, to, all }, context) => {
+      const { families, comparisons } = await whileAllowed(context, () =>
+        users.compare(from, to, context.signal),
+      );
       const [here, there] = families;
       return create(CompareUsersResponseSchema, {
         differences: comparisons

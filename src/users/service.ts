@@ -3,9 +3,9 @@ import { inParts } from "../audit/recorder.ts";
 import { mapWriteError } from "../database/error.ts";
 import { invalid, notFound, rejectViolations, type Violation } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
+import { onSite } from "../sites/on-site.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
-import { mapSiteFailure } from "../sites/site-error.ts";
 import { type SiteNote, type SiteStore, USER_ACTION } from "../sites/store.ts";
 import type { SiteClient } from "../sync/client.ts";
 import { createQueue } from "../sync/queue.ts";
@@ -46,10 +46,12 @@ export interface UserCall {
  * FAILED_PRECONDITION: it refuses. NOT_FOUND: there is no such site or user.
  */
 export interface UserService {
-  list(site: string): Promise<UserList>;
+  /** @param signal ends the call, also below. */
+  list(site: string, signal?: AbortSignal): Promise<UserList>;
   compare(
     from: string,
     to: string,
+    signal?: AbortSignal,
   ): Promise<{
     readonly families: readonly [UserFamily, UserFamily];
     readonly comparisons: readonly UserComparison[];
@@ -94,14 +96,14 @@ export function createUserService(deps: UserServiceDeps): UserService {
     return deps.registry.byName(name);
   };
   const clientOf = (site: Site): UserClient => createUserClient(deps.clientOf(site));
-  const read = async (name: string): Promise<ServerUsers> => {
+  const read = async (name: string, signal?: AbortSignal): Promise<ServerUsers> => {
     const site = await siteOf(name);
-    return mapSiteFailure(clientOf(site).list());
+    return onSite(clientOf(site).list(), signal);
   };
   /** Both servers, read at the same time. */
-  const readBoth = async (from: string, to: string) => {
+  const readBoth = async (from: string, to: string, signal?: AbortSignal) => {
     if (from === to) throw invalid([{ field: "to", description: message("USERS_OF_ONE_SITE") }]);
-    return Promise.all([read(from), read(to)]);
+    return Promise.all([read(from, signal), read(to, signal)]);
   };
   const write = async (
     { name: from, users }: { readonly name: string; readonly users: UserList },
@@ -117,7 +119,7 @@ export function createUserService(deps: UserServiceDeps): UserService {
     return queue.run(site.id, async () => {
       signal.throwIfAborted();
       const client = clientOf(site);
-      const there = await mapSiteFailure(client.list());
+      const there = await onSite(client.list());
       const plans = planCopy(users, there, options);
       checkAmount(plans);
       const passwordOf = passwordsFor(plans, options, deps.randomPassword);
@@ -139,8 +141,8 @@ export function createUserService(deps: UserServiceDeps): UserService {
   };
   return {
     list: read,
-    compare: async (from, to) => {
-      const [here, there] = await readBoth(from, to);
+    compare: async (from, to, signal) => {
+      const [here, there] = await readBoth(from, to, signal);
       return {
         families: [here.family, there.family],
         comparisons: compareUsers(here, there),

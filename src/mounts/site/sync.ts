@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { createRateLimit } from "../../rate-limit.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
@@ -109,16 +108,11 @@ export function createMountSync(deps: MountSyncDeps): MountSync {
       });
       if (sync.isLeader()) return registry.put(siteId, { listings: { [path]: listing } });
       await registry.request(siteId, { forced: [], states: {}, listings: { [path]: listing } });
-      for (let waited = 0; waited < RESULT_LIMIT; waited += RESULT_INTERVAL) {
-        await sleep(RESULT_INTERVAL);
-        await registry.load();
-        if ((registry.listings(siteId).get(path)?.at ?? 0) >= listing.at) return;
-      }
+      const isStored = () => (registry.listings(siteId).get(path)?.at ?? 0) >= listing.at;
+      await kind.waitFor(isStored, RESULT_LIMIT);
     },
   };
 }
 
-/** Interval of reading the results of another process, in milliseconds. */
-const RESULT_INTERVAL = 200;
 /** Maximum wait for another process to store the result of a listing, in milliseconds. */
 const RESULT_LIMIT = 5_000;

@@ -56,7 +56,7 @@ export function adoptMounts(
   return {
     adopt: async (name, names, caller, options = {}) => {
       const site = await changes.siteNamed(name);
-      const round = await onSite(sync.read(site.id));
+      const round = await onSite(sync.read(site.id), caller.signal);
       await caller.renew?.();
       const { saved, states } = await adoptAll(round, site, names, caller, options);
       if (options.dryRun !== true) await onSite(sync.request(site.id, { forced: [], states }));

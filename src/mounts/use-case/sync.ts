@@ -31,9 +31,9 @@ export function compareMounts(
   changes: MountChanges,
   { view, registry, sync }: Pick<SyncDeps, "view" | "sync" | "registry">,
 ): MountService["compare"] {
-  return async (name) => {
+  return async (name, signal) => {
     const site = await changes.siteNamed(name);
-    const round = await onSite(sync.read(site.id));
+    const round = await onSite(sync.read(site.id), signal);
     return compareResults(round, site, view.wantedOf(site), registry.records(site.id));
   };
 }
@@ -45,13 +45,12 @@ export function syncMounts(changes: MountChanges, deps: SyncDeps): MountService[
     const asked = askedNames(names, site, changes, view);
     const subjects = asked.slice(0, MAX_SUBJECTS).map((one) => `mount:${one}`);
     await deps.audit(doneEntry(origin, Date.now(), [name, ...subjects], {}));
-    const { rows } = await onSite(sync.read(site.id));
-    signal?.throwIfAborted();
+    const { rows } = await onSite(sync.read(site.id), signal);
     const listings = registry.listings(site.id);
     const failing = new Set(
       rows.filter((row) => isFailing(row, listings)).map(({ mount_path: path }) => path),
     );
-    await onSite(sync.push(site.id, asked));
+    await onSite(sync.push(site.id, asked, signal), signal);
     const mounts = asked.flatMap((one) => view.all().get(one) ?? []);
     // The status of a mount that was mounted again does not show whether the provider answers.
     const again = mounts.filter(

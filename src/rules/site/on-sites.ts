@@ -118,25 +118,26 @@ export function createRulesOnSites(deps: RulesOnSitesDeps): LiveRules {
         .sites()
         .filter(({ id }) => isOnSite(rule, id))
         .map((site) => statusOn(rule, site)),
-    compare: async (site) => {
-      const round = await onSite(sync.read(site.id));
+    compare: async (site, signal) => {
+      const round = await onSite(sync.read(site.id), signal);
       return compareResults(round, site, view.wantedOf(site), registry.records(site.id));
     },
-    sync: async (site, paths, origin) => {
+    sync: async (site, paths, origin, signal) => {
       const asked = askedPaths(paths, site, view);
       const subjects = asked.slice(0, MAX_SUBJECTS).map(subjectOf);
       await deps.audit(doneEntry(origin, Date.now(), [site.name, ...subjects], {}));
       // A site without rules in Mooring is read, so that it counts as contacted.
-      await onSite(sync.read(site.id));
-      if (asked.length === 0) await onSite(sync.request(site.id, { forced: [], states: {} }));
-      else await onSite(sync.push(site.id, asked));
+      await onSite(sync.read(site.id), signal);
+      if (asked.length === 0)
+        await onSite(sync.request(site.id, { forced: [], states: {} }), signal);
+      else await onSite(sync.push(site.id, asked, signal), signal);
       return asked.flatMap((path) => {
         const rule = view.all().get(path);
         return rule === undefined ? [] : [statusOn(rule, site)];
       });
     },
     adopt: async (site, paths, caller, options) => {
-      const round = await onSite(sync.read(site.id));
+      const round = await onSite(sync.read(site.id), caller.signal);
       await caller.renew?.();
       const { saved, states } = await adoptRound(round, site, paths, caller, options);
       if (options.dryRun !== true) await onSite(sync.request(site.id, { forced: [], states }));

@@ -18,6 +18,8 @@ export interface RoundOptions {
   /** On explicit request: refused and flapping values are tried again. */
   readonly force?: boolean;
   readonly actor: string;
+  /** Ends the round, before it begins to push. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface RoundDeps {
@@ -63,6 +65,7 @@ export async function runRound(
       results: [],
       events: [],
     };
+  options.signal?.throwIfAborted();
   const differing = first.filter(({ sync, key }) => sync === "differs" && isRequested(key));
   const { fights, left } = corrected(reset, differing, time, options.force === true);
   const wanted = differing

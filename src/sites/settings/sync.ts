@@ -130,7 +130,11 @@ export function createSettingSync(sync: Sync<Site>, deps: SettingSyncDeps): Sett
     kind.exclusive(siteId, (job) => work({ ...job, round: (options) => round(job, options) }));
   return {
     exclusive,
-    round: (site, options) => exclusive(site.id, (job) => job.round(options)),
+    round: (site, options) =>
+      exclusive(site.id, (job) => {
+        options.signal?.throwIfAborted();
+        return job.round(options);
+      }),
     releaseUpstream: () => {
       isUpstreamHeld = false;
     },

@@ -8,7 +8,7 @@ import { noted, type SiteChangeDeps, taken, tooEarly } from "./change.ts";
 
 export interface CreateDeps extends SiteChangeDeps {
   /** Reads a site now. @throws as SiteService.check. */
-  readonly read: (site: Site) => Promise<unknown>;
+  readonly read: (site: Site, signal?: AbortSignal) => Promise<unknown>;
   /** A new id of a site. */
   readonly newId: () => string;
 }
@@ -16,7 +16,7 @@ export interface CreateDeps extends SiteChangeDeps {
 /** Creates a site, and removes it again if it cannot be read. */
 export function createSite(deps: CreateDeps): SiteService["create"] {
   const { registry } = deps;
-  return async (input, origin) => {
+  return async (input, origin, signal) => {
     if (registry.sites().length >= MAX_SITES)
       throw new ServiceError(
         Code.ResourceExhausted,
@@ -32,7 +32,7 @@ export function createSite(deps: CreateDeps): SiteService["create"] {
     const isStored = await registry.insert(site, [noted(deps, origin, site, { url, mode })]);
     if (!isStored) throw taken(deps, site);
     try {
-      await deps.read(site);
+      await deps.read(site, signal);
     } catch (error) {
       const undone = noted(deps, origin, site, { undone: "the site was not reached" });
       await registry.delete(site.id, [undone]);

@@ -1,10 +1,10 @@
 import type { Ledger } from "../../ledger/ledger.ts";
 import { ownValue } from "../../own-value.ts";
 import { SETTINGS } from "../../settings/kind.ts";
+import { onSite } from "../on-site.ts";
 import type { SiteRegistry } from "../registry.ts";
 import type { SettingSync } from "../settings/sync.ts";
 import type { Site } from "../site.ts";
-import { mapSiteFailure } from "../site-error.ts";
 import type { SiteKeys } from "../site-keys.ts";
 import type { SiteService } from "../site-service.ts";
 
@@ -15,18 +15,17 @@ export interface SyncDeps {
 }
 
 export function syncSite(siteKeys: SiteKeys, deps: SyncDeps): SiteService["sync"] {
-  return async (name, { keys, dryRun, connectDownloaders }, actor) => {
+  return async (name, { keys, dryRun, connectDownloaders, signal }, actor) => {
     const site = deps.registry.byName(name);
     const asked = keys.length === 0 ? undefined : siteKeys.check(site, keys);
     const { revision } = deps.ledger.snapshot();
     const aim = dryRun ? "read" : "push";
-    const round = await mapSiteFailure(
-      deps.settings.round(site, { aim, actor, force: !dryRun, ...(asked && { keys: asked }) }),
-    );
+    const options = { aim, actor, force: !dryRun, signal, keys: asked } as const;
+    const round = await onSite(deps.settings.round(site, options), signal);
     const chosen = asked && new Set(asked);
     const isAsked = (key: string): boolean => chosen?.has(key) ?? true;
     const connected =
-      connectDownloaders && !dryRun ? await mapSiteFailure(connect(deps, site)) : [];
+      connectDownloaders && !dryRun ? await onSite(connect(deps, site, signal), signal) : [];
     return {
       revision,
       results: round.results,
@@ -37,7 +36,11 @@ export function syncSite(siteKeys: SiteKeys, deps: SyncDeps): SiteService["sync"
 }
 
 /** Makes the site connect its download managers with Mooring's values. */
-async function connect({ settings, ledger }: SyncDeps, site: Site): Promise<string[]> {
+async function connect(
+  { settings, ledger }: SyncDeps,
+  site: Site,
+  signal: AbortSignal | undefined,
+): Promise<string[]> {
   const value = (key: string): string =>
     ownValue(site.overrides, key) ?? ledger.snapshot().get(SETTINGS, key)?.value ?? "";
   const managers = [
@@ -57,9 +60,10 @@ async function connect({ settings, ledger }: SyncDeps, site: Site): Promise<stri
   for (const [call, key, body] of managers) {
     if (value(key) === "") continue;
     const secrets = Object.values(body);
-    await settings.exclusive(site.id, ({ client }) =>
-      client.call("POST", `/api/admin/setting/${call}`, body, { secrets, limit: 60_000 }),
-    );
+    await settings.exclusive(site.id, ({ client }) => {
+      signal?.throwIfAborted();
+      return client.call("POST", `/api/admin/setting/${call}`, body, { secrets, limit: 60_000 });
+    });
     connected.push(call.slice("set_".length));
   }
   return connected;

@@ -271,6 +271,35 @@ test("first contact waits for a choice, which another process may make", async (
   expect(leader.registry.site("a").contacted).toBe(true);
 });
 
+test("a push that another process carries out ends with it, or with its caller", async () => {
+  const site = await storages();
+  const store = memoryStore();
+  const leader = await start([siteOf(site, "a")], { store });
+  const other = await start([siteOf(site, "a")], { store, leader: () => false });
+  const gate = Promise.withResolvers<void>();
+  site.providers.set("AList V3", () => gate.promise);
+  const items = { url: "https://up.example", token: "t" };
+  const wanted = { a: [mount({ driver: "AList V3", items })] };
+  leader.set(wanted);
+  other.set(wanted);
+  const caller = new AbortController();
+  const pushes = [
+    other.sync.push("a", ["films"], caller.signal).then(
+      () => "done",
+      (reason) => reason,
+    ),
+    other.sync.push("a", ["films"]).then(() => other.registry.records("a").get("films")?.applied),
+  ];
+  await expect.poll(() => site.row("/films")?.status).toBe("");
+  caller.abort("the caller has gone");
+  // The mount still hangs.
+  expect(await pushes[0]).toBe("the caller has gone");
+  gate.resolve();
+  expect(await pushes[1]).toBe(1);
+  const { signal } = caller;
+  await expect(leader.sync.push("a", ["films"], signal)).rejects.toBe("the caller has gone");
+});
+
 test("a choice made during a round is kept", async () => {
   const site = await storages();
   const before = await start([siteOf(site, "a")]);
