@@ -232,7 +232,8 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
         };
         const own = signal === undefined ? cipher : cipher.until(signal);
         const options = { passphrase, parts, accepts, signal };
-        const { given, unread } = await readSource(value, options, own);
+        const { given, unread, boundTo } = await readSource(value, options, own);
+        const ownArchive = boundTo?.databaseId === deps.databaseId() ? boundTo : undefined;
         const isDeclared = choices.declared !== undefined;
         if (isDeclared) {
           const left = only.length > 0 ? [] : Array.from(notChosen.keys(), (name) => ({ name }));
@@ -270,14 +271,28 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
         // A transaction of the ledger is written as a whole or not at all. Others are planned first.
         const isOne = planned.every(({ part }) => part.kind === "ledger") && !isDeclared;
         const plan = dryRun || !isOne ? await run(true) : undefined;
-        if (!dryRun || plan === undefined) return { ...(await run(false)), skipped };
+        const done = dryRun && plan !== undefined ? plan : await run(false);
+        const results = done.results.map((result) => withAge(result, ownArchive));
+        if (!dryRun) return { ...done, results, skipped };
         const leftAlone = isDeclared ? await leftAloneBy(chosen, given, caller) : [];
-        return { ...plan, skipped, leftAlone };
+        return { ...done, results, skipped, leftAlone };
       } finally {
         end();
       }
     },
   };
+}
+
+/**
+ * Says of an entry that it was changed here after the archive was made: what an archive of this
+ * database has was stored here then.
+ *
+ * @param own archive of this database; undefined: another source. Whole: no entry was edited.
+ */
+function withAge(result: PartResult, own: { readonly isWhole: boolean } | undefined): PartResult {
+  const { differs, kept, replacedSecrets } = result;
+  const differences = own?.isWhole === true ? [...differs, ...kept] : [...kept, ...replacedSecrets];
+  return own === undefined || differences.length === 0 ? result : { ...result, isNewer: true };
 }
 
 function declaredEntries(part: { readonly name: string }, given: GivenEntries): GivenEntries {

@@ -236,6 +236,8 @@ export type Accepts = (part: string, count: number) => boolean;
 export interface ReadArchive {
   readonly origin: Origin;
   readonly sections: ReadonlyMap<string, readonly ArchiveEntry[]>;
+  /** Whether secrets were sealed and were opened, so that their entries are as they were written. */
+  readonly isSealed: boolean;
   /** Members that this program does not know, with the number of their entries. */
   readonly unknown: readonly { readonly name: string; readonly count: number }[];
 }
@@ -299,6 +301,7 @@ export async function readArchive(
   const known = new Set(parts.map(({ name }) => name));
   return {
     origin,
+    isSealed: secrets !== undefined,
     sections: new Map(
       [...read].flatMap(([part, entries]) =>
         known.has(part)

@@ -75,6 +75,8 @@ export interface ImportChoices {
   readonly siteNames: ReadonlyMap<string, string>;
   /** Sites of mounts whose source names none. Undefined: a choice is needed if there are several. */
   readonly sites: "all" | readonly string[] | undefined;
+  /** Replaces secrets of sites and webhooks that exist here; otherwise they stay as they are. */
+  readonly replaceSecrets: boolean;
   /** Creates sites paused: nothing is written to their servers until they are resumed. */
   readonly pauseSites: boolean;
   /** The entries are declared by a file. Undefined: they are those of an archive or of a server. */
@@ -118,6 +120,12 @@ export interface EntryResult {
   /** Secrets without a value, neither in the source nor here. */
   readonly missing: readonly string[];
   readonly effects: readonly Effect[];
+  /** Secrets stored here that the import replaces or removes, named as in an archive. */
+  readonly replacedSecrets: readonly string[];
+  /** Members that stay as they are here, unless secrets are replaced. */
+  readonly kept: readonly string[];
+  /** Whether the entry here was changed after the source was made, as far as it is known. */
+  readonly isNewer?: boolean;
   /** Whether a value of the source is missing after the import, other than by a choice of the caller. */
   readonly isLoss: boolean;
   /** Whether values were compared that the caller may not read: dry runs could be guesses. */
@@ -219,6 +227,14 @@ export function authorOf(
   return grant.isRoot && author !== "" ? author : origin.actor;
 }
 
+/**
+ * Reports whether an import keeps the stored secrets of an existing site or webhook. The history does
+ * not have them: a replaced one could not be brought back.
+ */
+export function keepsSecrets({ replaceSecrets, declared }: ImportChoices): boolean {
+  return !replaceSecrets && declared === undefined;
+}
+
 /** A result without details. */
 export function entryResult(
   name: string,
@@ -226,8 +242,21 @@ export function entryResult(
   more: Partial<Omit<EntryResult, "name" | "outcome">> = {},
 ): EntryResult {
   const { note = "", differs = [], leftOut = [], missing = [], effects = [] } = more;
-  const isLoss = more.isLoss ?? (outcome === "skipped" || leftOut.length + missing.length > 0);
-  const result = { name, outcome, note, differs, leftOut, missing, effects, isLoss };
+  const { replacedSecrets = [], kept = [] } = more;
+  const lost = leftOut.length + missing.length + kept.length;
+  const isLoss = more.isLoss ?? (outcome === "skipped" || lost > 0);
+  const result = {
+    name,
+    outcome,
+    note,
+    differs,
+    leftOut,
+    missing,
+    effects,
+    replacedSecrets,
+    kept,
+    isLoss,
+  };
   return {
     ...result,
     ...(more.isGuess === true && { isGuess: true }),

@@ -147,6 +147,7 @@ type ImportRequest = Pick<
   | "skipInvalid"
   | "includeServerOwn"
   | "pauseSites"
+  | "replaceSecrets"
   | "allowSharedCredential"
   | "siteNames"
   | "sites"
@@ -162,6 +163,7 @@ export function optionsOf(request: ImportRequest): ImportOptions {
     skipInvalid,
     includeServerOwn,
     pauseSites,
+    replaceSecrets: request.replaceSecrets,
     allowShared: request.allowSharedCredential,
     siteNames: new Map(Object.entries(request.siteNames)),
     sites: sitesOf(request.sites),
@@ -185,7 +187,7 @@ export function skippedToProto(
 
 export function resultToProto(result: PartResult, say: (text: Text) => string): ArchiveResult {
   const { part, name, outcome, note, differs, leftOut, missing, effects, isLoss } = result;
-  const { password = "" } = result;
+  const { replacedSecrets, kept, isNewer: newer = false, password = "" } = result;
   return create(ArchiveResultSchema, {
     part,
     name,
@@ -196,6 +198,9 @@ export function resultToProto(result: PartResult, say: (text: Text) => string): 
     differs: [...differs],
     leftOut: [...leftOut],
     missing: [...missing],
+    replacedSecrets: [...replacedSecrets],
+    kept: [...kept],
+    newer,
     effects: effects.map(effectToProto),
   });
 }

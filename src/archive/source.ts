@@ -29,6 +29,8 @@ const MAX_PROOF = 1_000;
 
 /** Content of a source, by the names of the parts. */
 export interface Source {
+  /** Database of an archive whose entries with secrets cannot be edited. Absent: unknown. */
+  readonly boundTo?: { readonly databaseId: string; readonly isWhole: boolean } | undefined;
   readonly given: ReadonlyMap<string, GivenEntries>;
   /** Lists of the source that no part reads, with their lengths. */
   readonly unread: readonly { readonly name: string; readonly count: number }[];
@@ -48,8 +50,11 @@ export async function readSource(
 ): Promise<Source> {
   const { parts, accepts = () => true } = options;
   if (isArchive(value)) {
-    const { sections, unknown } = await readArchive(value, options, cipher);
+    const { origin, sections, unknown, isSealed } = await readArchive(value, options, cipher);
+    const { databaseId, digest } = origin;
+    const isWhole = digest !== undefined;
     return {
+      boundTo: isSealed || isWhole ? { databaseId, isWhole } : undefined,
       given: new Map([...sections].map(([name, entries]) => [name, { entries }])),
       unread: unknown,
     };

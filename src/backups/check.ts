@@ -42,6 +42,7 @@ const CHOICES = {
   dryRun: true,
   isRestore: true,
   skipInvalid: false,
+  replaceSecrets: false,
   includeServerOwn: true,
   allowShared: true,
   siteNames: new Map(),

@@ -14,7 +14,7 @@ import { choice } from "../config/value.ts";
 import { SERVER_OWN_KEYS } from "../settings/server-own.ts";
 import { type Arguments, counted } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
-import { confirmed } from "./effect.ts";
+import { confirmed, replacedSecretsOf } from "./effect.ts";
 import { CliFailure, EXIT, usage } from "./failure.ts";
 import { existsAlready, writeNewFile } from "./file.ts";
 import { readSites } from "./mount.ts";
@@ -195,6 +195,7 @@ export function readImportChoices({ args }: CommandRun, only: readonly string[])
     includeServerOwn: args.is("include-server-own"),
     allowSharedCredential: args.is("allow-shared-credential"),
     pauseSites: args.is("pause-sites"),
+    replaceSecrets: args.is("replace-secrets"),
     reason: args.text("reason") ?? "",
   };
 }
@@ -205,6 +206,7 @@ export function endImport(run: CommandRun, reply: ImportReply): void {
   tellOfServerOwn(run, reply);
   noticePending(run, reply.pendingSites);
   refuseLosses(run, reply);
+  refuseReplaced(run, reply);
 }
 
 /** `--site`: names of sites here (`OLD=NEW`), and sites of new mounts. */
@@ -247,7 +249,8 @@ export async function writeReport(
   }: { isPlan?: boolean; done?: "imported" | "applied" | "restored"; to?: Output } = {},
 ): Promise<void> {
   const shown = results.filter(
-    ({ outcome, note, missing }) => outcome !== "unchanged" || note !== "" || missing.length > 0,
+    ({ outcome, note, missing, kept }) =>
+      outcome !== "unchanged" || note !== "" || missing.length + kept.length > 0,
   );
   const rows = [
     ...shown.map((result) => [result.part, result.name, result.outcome, noteOf(result)]),
@@ -272,7 +275,8 @@ export async function writeReport(
   if (args.is("dry-run")) notice("nothing was changed");
 }
 
-function noteOf({ note, differs, missing, leftOut, part }: ArchiveResult): string {
+function noteOf(result: ArchiveResult): string {
+  const { note, differs, missing, leftOut, replacedSecrets, kept, newer, part } = result;
   // The value is all of a known setting.
   const changed = part === "settings" ? differs.filter((name) => name !== "value") : differs;
   return [
@@ -280,6 +284,9 @@ function noteOf({ note, differs, missing, leftOut, part }: ArchiveResult): strin
     note,
     missing.length > 0 ? `without a value: ${missing.join(", ")}` : "",
     leftOut.length > 0 && note === "" ? `not kept: ${leftOut.join(", ")}` : "",
+    replacedSecrets.length > 0 ? `replaces the secret ${replacedSecrets.join(", ")}` : "",
+    kept.length > 0 ? `stays as it is here: ${kept.join(", ")} (--replace-secrets)` : "",
+    newer ? "newer here" : "",
   ]
     .filter((text) => text !== "")
     .join("; ");
@@ -313,6 +320,18 @@ function refuseLosses({ args }: CommandRun, { results, skipped }: ImportReply): 
   throw new CliFailure(
     EXIT.refused,
     `not imported as in the file: ${all.slice(0, SHOWN).join(", ")}${rest} (--accept-loss: exit with 0)`,
+  );
+}
+
+/** A dry run exits with 4 if the command would not go on without a confirmation. */
+function refuseReplaced({ args }: CommandRun, { results }: ImportReply): void {
+  if (!args.is("dry-run") || args.is("yes") || args.is("replace-secrets")) return;
+  const replaced = replacedSecretsOf(results);
+  if (replaced.length === 0) return;
+  const rest = replaced.length > SHOWN ? ` and ${replaced.length - SHOWN} more` : "";
+  throw new CliFailure(
+    EXIT.refused,
+    `stored secrets would be replaced: ${replaced.slice(0, SHOWN).join("; ")}${rest} (--yes: exit with 0)`,
   );
 }
 

@@ -100,6 +100,9 @@ export const flags = {
   "site-token-file": { value: "PATH", help: "File with the site's token; - is standard input" },
   since: { value: "TIME", help: "Start time: 2h, 7d, 2026-11-20 or 2026-11-20T09:30" },
   "include-server-own": { help: "Also the values token, version and index_progress" },
+  "replace-secrets": {
+    help: "Replace stored secrets of sites and webhooks",
+  },
   "skip-invalid": { help: "Skip invalid values instead of refusing all" },
   subject: { value: "GLOB", help: "Only with a subject that matches, such as s3_*" },
   table: { value: "NAME", help: "Table with the settings or storages in a database" },

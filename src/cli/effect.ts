@@ -21,8 +21,12 @@ type ServerEffect = Pick<Effect, "action" | "site" | "kind" | "path">;
 
 /** Result with its effects. */
 interface Effective {
+  /** Part of an archive; absent: all results are of one part. */
+  readonly part?: string;
   readonly name: string;
   readonly outcome: string;
+  /** Stored secrets that the change replaces or removes. Absent: they are not named. */
+  readonly replacedSecrets?: readonly string[];
   readonly effects: readonly ServerEffect[];
 }
 
@@ -34,6 +38,15 @@ export function effectLine({ action, site, kind, path }: ServerEffect): string {
       `on ${site}, ${path} opens: more people can read or write it than its rule allows now`,
     );
   return printableLine(`on ${site}, ${NOUNS[kind] ?? ""}${path} ${WORDS[action] ?? action}`);
+}
+
+/** Stored secrets that a change replaces, such as `mounts films: config/password`. */
+export function replacedSecretsOf(results: readonly Effective[]): readonly string[] {
+  return results.flatMap(({ part = "", name, replacedSecrets = [] }) =>
+    replacedSecrets.length === 0
+      ? []
+      : [printableLine(`${`${part} ${name}`.trim()}: ${replacedSecrets.join(", ")}`)],
+  );
 }
 
 /**
@@ -52,11 +65,12 @@ export async function confirmed<R extends { readonly results: readonly Effective
 }
 
 /**
- * Asks before a change with effects on running servers.
+ * Asks before a change with effects on running servers, or one that replaces stored secrets.
  *
  * @param question asked also without effects; undefined: then there is no question.
- * @throws CliFailure (refused) without a terminal and `--yes`, when records would be deleted here, or
- *   removed, disabled or opened there; CliFailure (failed) when the answer is no.
+ * @throws CliFailure (refused) without a terminal and `--yes`, when records would be deleted or secrets
+ *   replaced here, or records removed, disabled or opened there; CliFailure (failed) when the answer is
+ *   no.
  */
 export async function agreeToEffects(
   { args, world, notice }: CommandRun,
@@ -65,21 +79,27 @@ export async function agreeToEffects(
 ): Promise<void> {
   if (args.is("yes")) return;
   const effects = results.flatMap((result) => result.effects);
-  const lines = effects.map(effectLine);
+  const replaced = replacedSecretsOf(results);
+  const lines = [
+    ...effects.map(effectLine),
+    ...replaced.map((line) => `a stored secret is replaced: ${line}`),
+  ];
   if (!canAsk(world)) {
     const ended = effects.filter(({ action }) => ["remove", "disable"].includes(action));
     const opened = effects.filter(({ action }) => action === "open").length;
     const follows = effects.flatMap(({ action, site }) => (action === "follow" ? [site] : []));
     const deleted = results.filter(({ outcome }) => outcome === "deleted").map(({ name }) => name);
-    if (ended.length + opened + deleted.length + follows.length === 0) return;
+    const count = ended.length + opened + deleted.length + follows.length + replaced.length;
+    if (count === 0) return;
     const parts = [
       ...["mount", "rule"].flatMap((kind) => {
-        const count = ended.filter((effect) => effect.kind === kind).length;
-        return count > 0
-          ? [`${counted(count, kind)} of running servers would be removed or disabled`]
+        const ofKind = ended.filter((effect) => effect.kind === kind).length;
+        return ofKind > 0
+          ? [`${counted(ofKind, kind)} of running servers would be removed or disabled`]
           : [];
       }),
       ...(opened > 0 ? [`${counted(opened, "folder")} of running servers would be opened`] : []),
+      ...(replaced.length > 0 ? ["stored secrets would be replaced"] : []),
       ...(deleted.length > 0 ? [`${deleted.join(", ")} would be deleted`] : []),
       ...(follows.length > 0
         ? [`Mooring would write to ${follows.join(", ")} (--pause-sites prevents it)`]
@@ -92,7 +112,7 @@ export async function agreeToEffects(
     );
   }
   for (const line of lines) notice(line);
-  const asked = question ?? (effects.length > 0 ? "Go on?" : undefined);
+  const asked = question ?? (lines.length > 0 ? "Go on?" : undefined);
   if (asked !== undefined && !(await confirm(world, asked)))
     throw new CliFailure(EXIT.failed, "nothing was changed");
 }

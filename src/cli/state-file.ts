@@ -126,7 +126,9 @@ export async function applyFile(run: CommandRun, path: string): Promise<void> {
   const file = await readFile(run, path);
   if (!args.is("yes")) {
     const plan = await importFile(run, file, true);
-    await agreeToEffects(run, plan.results);
+    // The file declares its secrets: they are shown, and not asked for.
+    const changes = plan.results.map(({ name, outcome, effects }) => ({ name, outcome, effects }));
+    await agreeToEffects(run, changes);
   }
   const reply = await importFile(run, file, false);
   if (args.is("json")) await output.json(ImportArchiveResponseSchema, reply);

@@ -126,6 +126,7 @@ const OPTIONS: Omit<ImportOptions, "dryRun"> = {
   passphrase: "",
   only: [],
   skipInvalid: false,
+  replaceSecrets: true,
   includeServerOwn: true,
   allowShared: true,
   siteNames: new Map(),

@@ -58,6 +58,7 @@ const imports: ImportOptions = {
   only: [],
   dryRun: false,
   skipInvalid: false,
+  replaceSecrets: false,
   includeServerOwn: false,
   allowShared: false,
   siteNames: new Map(),

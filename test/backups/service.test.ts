@@ -259,6 +259,7 @@ const CHOICES = {
   only: [],
   dryRun: false,
   skipInvalid: false,
+  replaceSecrets: false,
   includeServerOwn: false,
   allowShared: false,
   siteNames: new Map(),

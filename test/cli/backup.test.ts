@@ -237,12 +237,55 @@ describe("import", () => {
     expect((await cli(["list"])).code).toBe(0);
   });
 
+  test("names a stored secret that it replaces, and does not replace it without a confirmation", async () => {
+    await cli(["set", "aria2_secret=stored"]);
+    const stdin = backup({ key: "aria2_secret", value: "of the file" });
+    const named = "settings aria2_secret: value";
+    const plan = await cli(["import", "-", "--dry-run"], { stdin });
+    expect([plan.code, plan.out]).toEqual([
+      4,
+      expect.stringContaining("replaces the secret value"),
+    ]);
+    expect(plan.err).toContain(named);
+    expect((await cli(["import", "-", "--dry-run", "--yes"], { stdin })).code).toBe(0);
+    const refused = await cli(["import", "-"], { stdin });
+    expect([refused.code, refused.err]).toEqual([4, expect.stringContaining(named)]);
+    expect((await cli(["get", "--reveal", "aria2_secret"])).out).toBe("stored\n");
+    expect((await cli(["import", "-", "--yes"], { stdin })).code).toBe(0);
+    expect((await cli(["get", "--reveal", "aria2_secret"])).out).toBe("of the file\n");
+  });
+
+  test("keeps the token of a site that exists, with exit code 4, until it is told to replace it", async () => {
+    const site = (token: string) =>
+      JSON.stringify({
+        format: "mooring-archive",
+        version: 1,
+        sites: [{ name: "away", url: "http://127.0.0.1:9", paused: true, secrets: { token } }],
+      });
+    expect((await cli(["import", "-"], { stdin: site("first") })).code).toBe(0);
+    for (const flags of [["--dry-run"], ["--yes"]]) {
+      const kept = await cli(["import", "-", ...flags], { stdin: site("second") });
+      expect([kept.code, kept.out]).toEqual([
+        4,
+        expect.stringMatching(/sites +away +unchanged +stays as it is here: token/),
+      ]);
+    }
+    const replaced = await cli(["import", "-", "--replace-secrets", "--yes"], {
+      stdin: site("second"),
+    });
+    expect([replaced.code, replaced.out]).toEqual([
+      0,
+      expect.stringContaining("replaces the secret token"),
+    ]);
+    await cli(["site", "rm", "away", "--yes"]);
+  });
+
   test("reports that the token has changed", async () => {
     const token = "another-token-0123456789-0123456789";
     const stdin = backup({ key: "token", value: token });
     expect((await cli(["import", "-"], { stdin })).err).toContain("token left out");
     expect((await cli(["list"])).code).toBe(0);
-    const ended = await cli(["import", "-", "--include-server-own"], { stdin });
+    const ended = await cli(["import", "-", "--include-server-own", "--yes"], { stdin });
     expect(ended.err).toContain("the admin token is now that of the backup");
     expect((await cli(["list"])).code).toBe(5);
     const back = { env: { MOORING_TOKEN: token }, stdin: TOKEN };

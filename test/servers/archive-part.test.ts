@@ -11,6 +11,7 @@ useUsers();
 
 const CHOICES: ImportChoices = {
   skipInvalid: false,
+  replaceSecrets: false,
   includeServerOwn: false,
   allowShared: false,
   siteNames: new Map([["home", "hut"]]),

@@ -244,6 +244,7 @@ export function importSettings(
     only: [],
     dryRun: false,
     skipInvalid: false,
+    replaceSecrets: false,
     includeServerOwn: false,
     allowShared: false,
     siteNames: new Map(),

@@ -86,13 +86,19 @@ describe("sites", () => {
     ])("that is %s do not send it to another address", async (_form, more) => {
       await create();
       const caller = await withScopes(...SITE_SCOPES);
-      const { results } = await caller.backup.importArchive({ document: redirect(more) });
+      const { results } = await caller.backup.importArchive({
+        document: redirect(more),
+        replaceSecrets: true,
+      });
       expect(results).toMatchObject([
         { name: "home", outcome: "skipped", isLoss: true, note: expect.stringContaining("url") },
       ]);
       const { site } = await at().sites.getSite({ name: "home" });
       expect(site?.url).toBe(home.url);
-      const { results: byRoot } = await at().backup.importArchive({ document: redirect(more) });
+      const { results: byRoot } = await at().backup.importArchive({
+        document: redirect(more),
+        replaceSecrets: true,
+      });
       expect(byRoot).toMatchObject([{ name: "home", outcome: "changed" }]);
     });
 
@@ -113,11 +119,15 @@ describe("sites", () => {
     test("show no caller without the permanent token whether a guess of it is right", async () => {
       await create();
       const caller = await withScopes(...SITE_SCOPES, "audit:read");
-      const shown = async (token: string, secret: string) => {
+      const shown = async (token: string, secret: string, replaceSecrets = true) => {
         const overrides = { site_title: "open" };
         const secrets = { token, "overrides/aria2_secret": secret };
         const document = archiveOf({ sites: [entry({ overrides, secrets })] });
-        const { results } = await caller.backup.importArchive({ document, dryRun: true });
+        const { results } = await caller.backup.importArchive({
+          document,
+          replaceSecrets,
+          dryRun: true,
+        });
         return results;
       };
       const right = await shown(home.token(), "kept-secret");
@@ -125,6 +135,9 @@ describe("sites", () => {
       expect(right).toMatchObject([
         { outcome: "changed", differs: expect.arrayContaining(["token", "overrides"]) },
       ]);
+      const kept = await shown(home.token(), "kept-secret", false);
+      expect(kept).toEqual(await shown("wrong", "wrong", false));
+      expect(kept).toMatchObject([{ kept: ["token", "overrides/aria2_secret"] }]);
       await expect
         .poll(async () =>
           (await at().audit.listAuditEvents({})).events.filter(({ subjects }) =>
@@ -295,15 +308,18 @@ test("a webhook shows no caller without the permanent token whether its address 
   const url = "https://hook.example/key=1";
   await at().webhooks.createWebhook({ webhook: { name: "chat", url, secret } });
   const caller = await withScopes("webhooks:manage", "audit:read");
-  const shown = async (secrets: JsonObject) => {
+  const shown = async (secrets: JsonObject, replaceSecrets = true) => {
     const document = archiveOf({
       webhooks: [{ name: "chat", target: "https://hook.example", secrets }],
     });
-    return (await caller.backup.importArchive({ document, dryRun: true })).results;
+    return (await caller.backup.importArchive({ document, replaceSecrets, dryRun: true })).results;
   };
   const right = await shown({ url, secret });
   expect(right).toEqual(await shown({ url: "https://hook.example/key=2", secret: wrong }));
   expect(right).toMatchObject([{ outcome: "changed", differs: ["url", "secret"] }]);
+  const kept = await shown({ url, secret }, false);
+  expect(kept).toEqual(await shown({ url: "https://hook.example/key=2", secret: wrong }, false));
+  expect(kept).toMatchObject([{ kept: ["url", "secret"] }]);
   await expect
     .poll(async () =>
       (await at().audit.listAuditEvents({})).events.some(({ subjects }) =>

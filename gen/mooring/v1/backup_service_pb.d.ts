@@ -175,6 +175,15 @@ export declare type ImportArchiveRequest = Message<"mooring.v1.ImportArchiveRequ
    * @generated from field: bool declared = 12;
    */
   declared: boolean;
+
+  /**
+   * Replace the secrets of sites and webhooks that exist here, with the addresses they belong to, by
+   * those of the document. Otherwise they stay as they are, and are named. A declared document always
+   * replaces them.
+   *
+   * @generated from field: bool replace_secrets = 13;
+   */
+  replaceSecrets: boolean;
 };
 
 /**
@@ -342,6 +351,29 @@ export declare type ArchiveResult = Message<"mooring.v1.ArchiveResult"> & {
    * @generated from field: string password = 10;
    */
   password: string;
+
+  /**
+   * Secrets that are stored here and that the import replaces or removes, such as `config/password`.
+   *
+   * @generated from field: repeated string replaced_secrets = 11;
+   */
+  replacedSecrets: string[];
+
+  /**
+   * Members of an existing site or webhook that stay as they are here, without `replace_secrets`: its
+   * secrets, and the address they belong to.
+   *
+   * @generated from field: repeated string kept = 12;
+   */
+  kept: string[];
+
+  /**
+   * Whether the entry here was changed after the document was made. Known only for backups and sealed
+   * archives of this service's database.
+   *
+   * @generated from field: bool newer = 13;
+   */
+  newer: boolean;
 };
 
 /**
@@ -845,6 +877,14 @@ export declare type RestoreBackupRequest = Message<"mooring.v1.RestoreBackupRequ
    * @generated from field: mooring.v1.SiteChoice sites = 12;
    */
   sites?: SiteChoice | undefined;
+
+  /**
+   * Replace the secrets of sites and webhooks that exist here, with the addresses they belong to, by
+   * those of the backup. Otherwise they stay as they are, and are named.
+   *
+   * @generated from field: bool replace_secrets = 13;
+   */
+  replaceSecrets: boolean;
 };
 
 /**

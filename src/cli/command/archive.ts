@@ -59,7 +59,8 @@ export const importCommand: Command = {
   usage: [
     "import FILE [--only PARTS] [--site OLD=NEW] [--dry-run] [--yes] [--accept-loss]",
     "import FILE [--passphrase-file PATH] [--skip-invalid] [--include-server-own]",
-    "import FILE [--pause-sites] [--allow-shared-credential] [--table NAME]",
+    "import FILE [--replace-secrets] [--pause-sites] [--allow-shared-credential]",
+    "import FILE [--table NAME]",
   ],
   summary: "Import an archive, or settings, mounts and folder rules of an AList or OpenList server",
   details: [
@@ -72,8 +73,9 @@ export const importCommand: Command = {
     "instead of refusing all. The passphrase comes from --passphrase-file or",
     "MOORING_PASSPHRASE, otherwise it is typed. token, version and index_progress are",
     "skipped unless --include-server-own is given. An import that removes, disables or",
-    "remounts something on a running server, or begins to write to one, asks first. It",
-    "exits with 4 when something of the file is not kept.",
+    "remounts something on a running server, begins to write to one, or replaces a stored",
+    "secret asks first. Secrets of sites and webhooks that exist stay as they are unless",
+    "--replace-secrets is given. It exits with 4 when something of the file is not kept.",
   ],
   flags: [
     "accept-loss",
@@ -84,6 +86,7 @@ export const importCommand: Command = {
     "passphrase-file",
     "pause-sites",
     "reason",
+    "replace-secrets",
     "site",
     "skip-invalid",
     "table",

@@ -39,6 +39,7 @@ export function Import({ stored }: { readonly stored: Signal<string | undefined>
   const skipInvalid = useSignal(false);
   const includeServerOwn = useSignal(false);
   const pauseSites = useSignal(false);
+  const replaceSecrets = useSignal(false);
   const only = useSignal<readonly string[]>([]);
   const sites = useSignal("");
   const reason = useSignal("");
@@ -54,10 +55,18 @@ export function Import({ stored }: { readonly stored: Signal<string | undefined>
     skipInvalid: skipInvalid.value,
     includeServerOwn: includeServerOwn.value,
     pauseSites: pauseSites.value,
+    replaceSecrets: replaceSecrets.value,
     only: [...only.value],
     ...siteChoice(sites.value),
   };
-  const choices = JSON.stringify([skipInvalid, includeServerOwn, pauseSites, only, sites]);
+  const choices = JSON.stringify([
+    skipInvalid,
+    includeServerOwn,
+    pauseSites,
+    replaceSecrets,
+    only,
+    sites,
+  ]);
 
   useEffect(() => {
     preview.value = undefined;
@@ -163,6 +172,13 @@ export function Import({ stored }: { readonly stored: Signal<string | undefined>
             checked={pauseSites.value}
             onChange={(checked) => {
               pauseSites.value = checked;
+            }}
+          />
+          <Check
+            label={t("import.replaceSecrets")}
+            checked={replaceSecrets.value}
+            onChange={(checked) => {
+              replaceSecrets.value = checked;
             }}
           />
           <Parts among={RESTORED} chosen={only} />
@@ -374,8 +390,10 @@ function OutcomeTable({ result }: { readonly result: RestoreBackupResponse }) {
     hidden.value = rest.length < hidden.value.length ? rest : [...rest, outcome];
   };
   const rows = ORDER.filter((one) => !hidden.value.includes(one)).flatMap((one) =>
-    result.results.flatMap(({ part, name, outcome, note, missing }) =>
-      outcome === one ? [{ part, name, outcome: one, why: whyOf(note, missing) }] : [],
+    result.results.flatMap((each) =>
+      each.outcome === one
+        ? [{ part: each.part, name: each.name, outcome: one, why: whyOf(each) }]
+        : [],
     ),
   );
   const skipped = result.skipped.map(({ part, count, reason }) => ({
@@ -427,7 +445,14 @@ function OutcomeTable({ result }: { readonly result: RestoreBackupResponse }) {
   );
 }
 
-function whyOf(note: string, missing: readonly string[]): string {
-  const lost = missing.length > 0 ? t("outcome.missing", { names: missing.join(", ") }) : "";
-  return [note, lost].filter((text) => text !== "").join("; ");
+function whyOf({ note, missing, replacedSecrets, kept, newer }: ArchiveResult): string {
+  const named = [
+    ["outcome.missing", missing],
+    ["import.replaced", replacedSecrets],
+    ["import.kept", kept],
+  ] as const;
+  const lines = named.flatMap(([text, names]) =>
+    names.length > 0 ? [t(text, { names: names.join(", ") })] : [],
+  );
+  return [note, ...lines, newer ? t("import.newer") : ""].filter((text) => text !== "").join("; ");
 }

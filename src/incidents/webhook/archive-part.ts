@@ -6,6 +6,7 @@ import {
   type EntryResult,
   entryResult,
   type ImportContext,
+  keepsSecrets,
   type StorePart,
 } from "../../archive/part.ts";
 import { doneEntry } from "../../audit/entry.ts";
@@ -18,8 +19,10 @@ import type { IncidentClass } from "../incident.ts";
 import type { WebhookFormat } from "./format/formats.ts";
 import {
   changedMembers,
+  isSecret,
   NO_OPTIONS,
   newWebhook,
+  SECRETS,
   type Webhook,
   type WebhookInput,
   withWebhookInput,
@@ -137,7 +140,7 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
     const secret = ownValue(entry.secrets, "secret");
     const target = members.text("target");
     const isAddressless = before === undefined && url === undefined;
-    const input: WebhookInput = {
+    const given: WebhookInput = {
       name: entry.name,
       ...options,
       classes: members.texts("classes") as readonly IncidentClass[],
@@ -149,6 +152,12 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
       ...(isAddressless && { url: target }),
       ...(secret !== undefined && { secret: String(secret) }),
     };
+    // As in exports: only the permanent token reads addresses and keys.
+    const { isRoot: reveals } = context.caller.grant;
+    const { input, kept } =
+      before !== undefined && keepsSecrets(context.choices)
+        ? withStoredSecrets(before, given, reveals)
+        : { input: given, kept: [] };
     const createdAt = members.time("created") ?? deps.now();
     const createdBy = authorOf(members, "createdBy", context.caller);
     const problem = members.problem();
@@ -159,8 +168,6 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
         input,
         names,
       );
-      // As in exports: only the permanent token reads addresses and keys.
-      const { isRoot: reveals } = context.caller.grant;
       const differs =
         before === undefined
           ? []
@@ -178,6 +185,11 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
         differs,
         missing,
         leftOut: unknown.map((name) => `sites.${name}`),
+        kept,
+        replacedSecrets:
+          before === undefined
+            ? []
+            : differs.filter((name) => isSecret(name) && hasSecret(before, name)),
         isGuess: before !== undefined && !reveals && (url !== undefined || secret !== undefined),
         note: isAddressless
           ? message("WEBHOOK_WITHOUT_ADDRESS")
@@ -191,6 +203,39 @@ export function createWebhookPart(deps: WebhookPartDeps): StorePart {
       throw error;
     }
   }
+}
+
+/**
+ * Input that keeps the address of a webhook and its secrets together: a key must not be sent to another
+ * address.
+ *
+ * @param reveals whether the caller may learn if a secret differs; otherwise each counts as kept.
+ * @returns the names of the members that would have been replaced.
+ */
+function withStoredSecrets(
+  before: Webhook,
+  input: WebhookInput,
+  reveals: boolean,
+): { readonly input: WebhookInput; readonly kept: readonly string[] } {
+  const isOther = (name: (typeof SECRETS)[number]): boolean =>
+    input[name] !== undefined &&
+    (!reveals || JSON.stringify(input[name]) !== JSON.stringify(before[name]));
+  const kept = isIncomplete(before)
+    ? []
+    : SECRETS.filter((name) => isOther(name) && hasSecret(before, name));
+  if (kept.length === 0) return { input, kept };
+  const { url, secret, token, headers, format, chat, ...others } = input;
+  return { input: others, kept };
+}
+
+/** Reports whether a webhook was imported without its address: it has the origin of it alone. */
+function isIncomplete({ disabled, url, token, headers }: Webhook): boolean {
+  const isOrigin = url.replace(/\/$/, "") === URL.parse(url)?.origin;
+  return disabled && isOrigin && token === "" && Object.keys(headers).length === 0;
+}
+
+function hasSecret(webhook: Webhook, name: (typeof SECRETS)[number]): boolean {
+  return name === "headers" ? Object.keys(webhook.headers).length > 0 : webhook[name] !== "";
 }
 
 /** Prefix of the names of secrets that are values of headers. */

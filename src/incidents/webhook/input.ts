@@ -65,9 +65,10 @@ export function wantsClass(
   return kind === "unknown" && !withoutUnknown;
 }
 
-const SECRETS = ["url", "secret", "token", "headers"] as const;
+/** Members that only the permanent token reads. */
+export const SECRETS = ["url", "secret", "token", "headers"] as const;
 
-function isSecret(name: string): name is (typeof SECRETS)[number] {
+export function isSecret(name: string): name is (typeof SECRETS)[number] {
   return SECRETS.some((each) => each === name);
 }
 

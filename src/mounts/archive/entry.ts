@@ -74,7 +74,7 @@ export function mountToEntry(
 }
 
 /** Name of a secret in an entry. Names of sites have no slash. */
-function secretName(item: string, site: string): string {
+export function secretName(item: string, site: string): string {
   return site === "" ? `config/${item}` : `overrides/${site}/config/${item}`;
 }
 

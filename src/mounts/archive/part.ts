@@ -24,6 +24,7 @@ import type { SiteFamily } from "../site-family.ts";
 import { saveUsable, withNotes } from "../usable.ts";
 import { saveDeclared } from "./declared.ts";
 import { entryToInput, mountToEntry } from "./entry.ts";
+import { replacedSecrets } from "./replaced-secret.ts";
 import { readRows } from "./row.ts";
 import { isSameManaged } from "./same-managed.ts";
 
@@ -97,7 +98,7 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
         carries: declared === undefined,
         isDry: dryRun,
       };
-      return decide(draft, names, (mounts) => {
+      return decide(draft, rules, (mounts) => {
         if (given.entries === undefined) return saveRows(draft, given.rows, mounts, rules, context);
         return declared === undefined
           ? saveEntries(draft, given.entries, mounts, rules, context)
@@ -108,21 +109,32 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
 
   async function decide(
     draft: Draft,
-    names: SiteNames,
+    { sites: names, reveals }: Pick<SaveRules, "sites" | "reveals">,
     save: (mounts: MountIndex) => Promise<readonly Result[]>,
   ): Promise<readonly EntryResult[]> {
+    const stored = new Map(
+      Array.from(draft.keys(MOUNTS), (name) => [name, draft.get(MOUNTS, name)]),
+    );
     const results = await decideWithEffects(deps.running(), (_draft, mounts) => save(mounts))(
       draft,
     );
     return results.map(({ name, outcome, note, differs, isGuess = false, ...rest }) => {
       const { leftOut = [], effects = [] } = rest;
       const mount = outcome === "skipped" ? undefined : draft.get(MOUNTS, name);
+      const before = stored.get(name);
       return entryResult(name, outcome === "deleted" ? "changed" : outcome, {
         note,
         differs,
         leftOut,
         effects,
         isGuess,
+        replacedSecrets:
+          before === undefined || mount === undefined
+            ? []
+            : replacedSecrets(
+                { before, after: mount, differs },
+                { driverOf, nameOf: names.nameOf, reveals },
+              ),
         missing: mount === undefined ? [] : missingFields(mount, names),
       });
     });

@@ -25,6 +25,29 @@ function siteOfSecret(name: string): string | undefined {
   return /^overrides\/([^/]+)\/password$/.exec(name)?.[1];
 }
 
+/**
+ * Passwords of a rule that a change replaces or removes, named as in an archive.
+ *
+ * @param change.differs names as in `changedMembers`.
+ * @param options.reveals whether the caller may learn if a password of a site differs; otherwise each
+ *   counts as replaced.
+ */
+export function replacedPasswords(
+  change: { readonly before: Rule; readonly after: Rule; readonly differs: readonly string[] },
+  { nameOf, reveals }: { readonly nameOf: SiteNames["nameOf"]; readonly reveals: boolean },
+): readonly string[] {
+  const { before, after, differs } = change;
+  const isOwn = before.values.password !== "" && differs.includes(PASSWORD);
+  const ofSites = Object.entries(before.overrides).flatMap(([id, { values }]) => {
+    const { password = "" } = values;
+    const site = nameOf(id);
+    const isReplaced = !reveals || after.overrides[id]?.values.password !== password;
+    const isChanged = password !== "" && differs.includes(`overrides.${site}`) && isReplaced;
+    return isChanged ? [secretName(site)] : [];
+  });
+  return [...(isOwn ? [PASSWORD] : []), ...ofSites];
+}
+
 /** Converts a rule to an entry. @param options.isShown whether passwords are included. */
 export function ruleToEntry(
   rule: Rule,

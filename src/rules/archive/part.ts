@@ -20,7 +20,7 @@ import { RULES } from "../kind.ts";
 import { passwordFields, type Rule, type RuleIndex } from "../rule.ts";
 import type { RulesOnSites } from "../rules-on-sites.ts";
 import { changedMembers, decideSave, type Result, resultAs, type SaveRules } from "../save.ts";
-import { readEntry, ruleToEntry } from "./entry.ts";
+import { readEntry, replacedPasswords, ruleToEntry } from "./entry.ts";
 import { readRow } from "./row.ts";
 
 /** Maximum number of rules of an import, equal to that of stored rules. */
@@ -77,17 +77,28 @@ export function createRulePart(deps: RulePartDeps): LedgerPart<Draft> {
         carries: declared === undefined,
         isWhole: true,
       };
+      const stored = new Map(
+        Array.from(draft.keys(RULES), (path) => [path, draft.get(RULES, path)]),
+      );
       const results = await withEffects(deps.onSites, (_draft, index) =>
         save(draft, given, { index, rules, context }),
       )(draft);
       return results.map(({ name, outcome, note, differs, leftOut = [], effects }) => {
         const rule = outcome === "skipped" ? undefined : draft.get(RULES, name);
+        const before = stored.get(name);
         return entryResult(name, outcome === "deleted" ? "changed" : outcome, {
           note,
           differs,
           leftOut,
           effects,
           isGuess: !rules.reveals && outcome === "changed" && rule !== undefined,
+          replacedSecrets:
+            before === undefined || rule === undefined
+              ? []
+              : replacedPasswords(
+                  { before, after: rule, differs },
+                  { nameOf: names.nameOf, reveals: rules.reveals },
+                ),
           missing: rule === undefined ? [] : passwordFields(rule.missing, names),
         });
       });

@@ -81,7 +81,9 @@ export async function planSettings(
     changes.push(kept);
     const endsCaller = key === TOKEN_KEY;
     if (current === undefined) return entryResult(key, "created", { endsCaller });
-    return entryResult(key, "changed", { differs, isGuess: isHidden, endsCaller });
+    const isReplaced = current.secret && current.value !== "" && differs.includes("value");
+    const replacedSecrets = isReplaced ? ["value"] : [];
+    return entryResult(key, "changed", { differs, replacedSecrets, isGuess: isHidden, endsCaller });
   };
   for (const setting of settings) {
     if (ticks.isDue()) await ticks.next();

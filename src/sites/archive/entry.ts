@@ -52,7 +52,7 @@ export function toEntry(
 
 const OVERRIDES = "overrides/";
 
-function overrideSecret(key: string): string {
+export function overrideSecret(key: string): string {
   return `${OVERRIDES}${key}`;
 }
 

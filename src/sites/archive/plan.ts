@@ -3,6 +3,7 @@ import {
   type EntryResult,
   entryResult,
   type ImportContext,
+  keepsSecrets,
 } from "../../archive/part.ts";
 import type { Effect } from "../../history/effect.ts";
 import { ServiceError } from "../../messages/error.ts";
@@ -13,6 +14,7 @@ import type { EffectsOnRecords } from "../record-effect.ts";
 import { addressOf, changedMembers, type SiteRegistry } from "../registry.ts";
 import { followsTooEarly, MAX_SITES, NEW_SITE, NEW_STATE, type Site } from "../site.ts";
 import { fromEntry, memberName } from "./entry.ts";
+import { replacedSecrets, withStoredSecrets } from "./stored-secret.ts";
 
 export interface SitePlanDeps {
   readonly registry: Pick<SiteRegistry, "sites" | "state">;
@@ -60,15 +62,20 @@ export function planSite(
   const given = fromEntry(entry, before, isSecret);
   if ("problem" in given) return skipped(entry, given.problem);
   const base = before ?? { ...NEW_SITE, id: deps.newId(), created: given.created ?? deps.now() };
-  const applied = applyInput(deps, base, { ...given.input, name }, { before, context });
+  const { isRoot } = context.caller.grant;
+  const { input, kept } =
+    before !== undefined && keepsSecrets(context.choices)
+      ? withStoredSecrets(before, given.input, { isRoot, isSecret })
+      : { input: given.input, kept: [] };
+  const applied = applyInput(deps, base, { ...input, name }, { before, context });
   if ("problem" in applied) return skipped(entry, applied.problem);
   const { site, hasNoToken, isEarly } = applied;
   const others = [...registry.sites(), ...planned].filter(({ id }) => id !== site.id);
   const problem = problemAmong(others, site, { entry, isNew: before === undefined });
   if (problem !== undefined) return skipped(entry, problem);
   // A sent secret counts as changed for a caller who may not read the stored one.
-  const isReadable = before === undefined || context.caller.grant.isRoot;
-  const sent = isReadable ? [] : sentSecrets(before, given.input, isSecret);
+  const isReadable = before === undefined || isRoot;
+  const sent = isReadable ? [] : sentSecrets(before, input, isSecret);
   const changed = before === undefined ? [] : changedMembers(before, site, sent);
   const file = context.choices.declared?.file === undefined ? deps.managedBy(name) : undefined;
   if (file !== undefined && changed.length > 0)
@@ -78,6 +85,8 @@ export function planSite(
     differs: changed.map(memberName),
     missing: given.missing,
     leftOut: isEarly ? ["mode"] : [],
+    kept,
+    replacedSecrets: before === undefined ? [] : replacedSecrets(before, site, sent, isSecret),
     effects: effectsOf(deps, before, site),
     isGuess: sent.length > 0,
     note: noteOf({

@@ -46,6 +46,11 @@ export const backupTexts = {
   "import.passphraseHint": "if the backup has one",
   "import.passwords":
     "New passwords of users of servers. They are shown only once, and Mooring does not store them:",
+  "import.replaceSecrets":
+    "Replace the stored secrets and addresses of sites and webhooks that exist here",
+  "import.replaced": "replaces the secret {names}",
+  "import.kept": "stays as it is here: {names}",
+  "import.newer": "newer here",
   "import.pauseSites": "Create sites paused, so that nothing is written to their servers",
   "import.pending": "These sites get the change later:",
   "import.sites": "Sites",
