@@ -119,8 +119,7 @@ function ruleEntry(
           ? message("RULE_USERS_MISSING", { names: [...new Set(unknown)].join(", ") })
           : "",
     create: async () => {
-      const present = isListed ? (await createUserClient(client).list()).users : users;
-      const ids = new Map(present.map(({ id, name }) => [name, id]));
+      const ids = new Map(users.map(({ id, name }) => [name, id]));
       const ofUsers = Object.entries(lists).map(([list, of]) => [
         list,
         of.map((name) => ids.get(name)),

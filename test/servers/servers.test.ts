@@ -107,6 +107,25 @@ describe("reading", () => {
 });
 
 describe("a restore", () => {
+  test("lists the users of a server as often for many rules as for one", async () => {
+    await openSites();
+    const { id } = home.users.add(ANN);
+    const listed = async (count: number): Promise<number> => {
+      for (let at = 0; at < count; at += 1)
+        home.rules.put({ path: `/${count}/${at}`, read_users: [id] });
+      const contents = await saved();
+      const calls = hut.seen.length;
+      await restore(contents);
+      return hut.seen.slice(calls).filter(({ url }) => url.startsWith("/api/admin/user/list"))
+        .length;
+    };
+    const once = await listed(1);
+    expect(await listed(12)).toBe(once);
+    expect([...hut.rules.rows.values()].map(({ read_users: users }) => users)).toEqual(
+      Array(13).fill([hut.users.named("ann")?.id]),
+    );
+  });
+
   test("creates users, rules and shares in this order, with ids of the new server", async () => {
     await openSites();
     furnish();
