@@ -37,6 +37,8 @@ export const flags = {
   changed: { help: "Only settings whose value is not the default" },
   "content-type": { value: "TYPE", help: "Content-Type of a template's body" },
   "connect-downloaders": { help: "Make the site connect its download managers" },
+  date: { value: "DATE", help: "Only incidents that were open on this day in UTC" },
+  days: { help: "Also the last 30 days of each" },
   disabled: { value: "MODE", help: "Whether the webhook is disabled: true or false" },
   "dry-run": { help: "Show the changes without making them" },
   expires: {
@@ -44,6 +46,7 @@ export const flags = {
     help: "Expiry of the token: 30d, 2027-01-31 or never; default 90d",
   },
   "expect-etag": { value: "ETAG", help: "Only if no setting has changed since the read with it" },
+  failed: { help: "Only what has failed in the last 30 days" },
   follow: { help: "Continue with new rows until Ctrl-C" },
   force: { help: "Replace an existing file" },
   format: {

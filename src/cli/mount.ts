@@ -71,7 +71,8 @@ function statusText({ state, error, differs }: MountStatus): string {
 }
 
 /** Rows about a mount on a site: its state, since when, how recent that is, and what to do. */
-function statusRows(status: MountStatus): [string, string][] {
+/** @param strip its last days there; undefined: they are not shown. */
+function statusRows(status: MountStatus, strip: string | undefined): [string, string][] {
   const { site, sinceTime, readTime, listTime, agrees, remedy } = status;
   const since = sinceTime === undefined ? "" : `, since ${timeText(sinceTime)}`;
   const read = readTime === undefined ? "not read yet" : `read ${timeText(readTime)}`;
@@ -81,6 +82,9 @@ function statusRows(status: MountStatus): [string, string][] {
   return [
     [`on ${site}`, `${statusText(status)}${since}`],
     ["", `${values}, ${read}, ${listed}`],
+    ...(strip === undefined
+      ? []
+      : [["", strip === "" ? "no days yet" : `last 30 days: ${strip}`] as [string, string]]),
     ...(remedy === "" ? [] : [["", remedy] as [string, string]]),
   ];
 }
@@ -93,8 +97,12 @@ function timeText(time: Timestamp): string {
   return localTime(timestampMs(time));
 }
 
-/** Prints one mount with its values. */
-export async function writeMount(output: Output, mount: Mount): Promise<void> {
+/** Prints one mount with its values. @param strips its last days, by site. */
+export async function writeMount(
+  output: Output,
+  mount: Mount,
+  strips?: ReadonlyMap<string, string>,
+): Promise<void> {
   const rows: [string, string][] = [
     ["name", mount.name],
     ["path", mount.mountPath],
@@ -112,7 +120,7 @@ export async function writeMount(output: Output, mount: Mount): Promise<void> {
       ...valueRows(override.members, `@${site}`),
     ]),
     ...mount.missing.map((field): [string, string] => ["missing", field]),
-    ...mount.status.flatMap(statusRows),
+    ...mount.status.flatMap((status) => statusRows(status, strips?.get(status.site))),
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   await output.write(

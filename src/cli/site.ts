@@ -47,17 +47,19 @@ const STANDINGS: Readonly<Record<SiteStanding, string>> = {
   [SiteStanding.FOUGHT]: "flapping",
 };
 
-/** Prints sites, a line each. */
+/** Prints sites, a line each. @param strips their last days, by name. */
 export async function writeSites(
   output: Output,
   sites: readonly Site[],
   revision: bigint,
+  strips?: ReadonlyMap<string, string>,
 ): Promise<void> {
   await output.table(
     [
       { title: "NAME" },
       { title: "MODE" },
       { title: "STATE" },
+      ...(strips === undefined ? [] : [{ title: "LAST 30 DAYS" }]),
       { title: "REVISION" },
       { title: "KIND" },
       { title: "ADDRESS", flexible: true },
@@ -67,6 +69,7 @@ export async function writeSites(
       site.name,
       modeName(site),
       site.status?.state ?? "",
+      ...(strips === undefined ? [] : [strips.get(site.name) ?? ""]),
       `${site.status?.appliedRevision ?? 0}/${revision}`,
       site.status?.kind ?? "",
       site.url,

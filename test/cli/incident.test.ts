@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { durationText } from "../../src/cli/day-strip.ts";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
 import { service, useService } from "./service.ts";
 
@@ -66,6 +67,58 @@ test("incidents are listed, shown and acknowledged", async () => {
     code: 3,
     err: 'mooring incident: there is no incident "nothing"\n',
   });
+});
+
+test("the last days of sites and mounts are a line each, with a character a day", async () => {
+  const days = (...args: string[]) => incident("days", ...args);
+  await expect.poll(async () => (await days()).out).toMatch(/^one +_?\.{29}/m);
+  await expect.poll(async () => (await days("--failed")).out).toMatch(/^one +\/films +\.{29}[#+]/m);
+  const all = await days();
+  expect(all.out).toMatch(/^SITE +MOUNT +LAST 30 DAYS +FAILED +LAST FAILURE$/m);
+  const today = new Date().toISOString().slice(0, 10);
+  expect(all.out).toMatch(
+    /^one +\/films +\.{29}[#+] +less than 1 min +\d{4}-\d\d-\d\d: invalid_grant$/m,
+  );
+  expect(all.err).toContain("_ worked, + failed for a part, # failed, . not looked at");
+  const { strips } = JSON.parse((await days("--site", "one", "--json")).out);
+  expect(strips).toMatchObject([{ mount_path: "" }, { mount_path: "/films" }]);
+  expect(strips[1].days).toHaveLength(30);
+  expect((await days("-n", "1")).out.trim().split("\n")).toHaveLength(2);
+  const onTerminal = async (LANG: string) =>
+    (await service.cli(["incident", "days", "--failed"], { terminal: 100, env: { LANG } })).out;
+  expect(await onTerminal("en_US.UTF-8")).toMatch(/·{29}[█▄]/);
+  expect(await onTerminal("C")).toMatch(/\.{29}[#+]/);
+  expect((await service.cli(["site", "list", "--days"])).out).toMatch(/^one .* [._]{29}[._] /m);
+  expect(await service.cli(["site", "list", "--days", "--json"])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('"mooring incident days --json" has the numbers'),
+  });
+  const listed = await incident("list", "--date", today);
+  expect(listed.out).toContain("/films");
+  expect(await incident("list", "--date", "2020-01-01")).toMatchObject({
+    code: 0,
+    out: "",
+    err: "mooring: no incident was open on 2020-01-01\n",
+  });
+  expect(await incident("list", "--date", "yesterday")).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('date must be a day such as "2026-11-26"'),
+  });
+  expect((await days("--date", today)).code).toBe(2);
+});
+
+test.each([
+  [0, "less than 1 min"],
+  [59, "less than 1 min"],
+  [60, "1 min"],
+  [3_599, "59 min"],
+  [3_600, "1 h"],
+  [5 * 3_600 + 600, "5 h 10 min"],
+  [86_400, "1 d"],
+  [2 * 86_400 + 3 * 3_600 + 59 * 60, "2 d 3 h"],
+  [86_400 + 60, "1 d"],
+])("%i seconds are %s", (seconds, text) => {
+  expect(durationText(seconds)).toBe(text);
 });
 
 test("webhooks are added, tested, changed and removed", async () => {

@@ -4,20 +4,23 @@ import {
   GetIncidentResponseSchema,
   type IncidentCoverage,
   IncidentService,
+  ListDaysResponseSchema,
   ListIncidentsResponseSchema,
   WatchIncidentsResponseSchema,
 } from "../../../gen/mooring/v1/incident_service_pb.js";
 import type { FlagName } from "../argument.ts";
 import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
+import { legend, readStrips, writeStrips } from "../day-strip.ts";
 import { printEvents } from "../follow.ts";
 import { writeIncident, writeIncidents } from "../incident-text.ts";
 import { printableLine } from "../output.ts";
 import { limitOf, readPages } from "../pages.ts";
 
-const flags: readonly FlagName[] = ["all", "comment", "limit", "site"];
+const flags: readonly FlagName[] = ["all", "comment", "date", "failed", "limit", "site"];
 
 const actions: Readonly<Record<string, Action>> = {
-  list: { count: 0, flags: ["all", "limit", "site"], act: list },
+  list: { count: 0, flags: ["all", "date", "limit", "site"], act: list },
+  days: { count: 0, flags: ["failed", "limit", "site"], act: days },
   show: { count: 1, flags: [], act: show },
   ack: { count: 1, flags: ["comment"], act: acknowledge },
   watch: { count: 0, flags: [], act: watch },
@@ -27,7 +30,8 @@ export const incidentCommand: Command = {
   name: "incident",
   actions,
   usage: [
-    "incident list [--site NAME] [--all] [-n N]",
+    "incident list [--site NAME] [--all] [--date DATE] [-n N]",
+    "incident days [--site NAME] [--failed] [-n N]",
     "incident show ID",
     "incident ack ID [--comment TEXT]",
     "incident watch",
@@ -36,8 +40,9 @@ export const incidentCommand: Command = {
   details: [
     "An incident opens when a mount, a site or a backup fails, or a token expires, and",
     "closes when it works again. list prints open incidents, with --all also closed",
-    "ones. show prints one with its remedy. ack acknowledges it. watch prints each",
-    "change until Ctrl-C.",
+    "ones, with --date those of a day in UTC, such as 2026-11-26. days prints the last",
+    "30 days of sites and mounts. show prints one incident with its remedy. ack",
+    "acknowledges it. watch prints each change until Ctrl-C.",
   ],
   flags,
   offline: false,
@@ -48,7 +53,8 @@ export const incidentCommand: Command = {
 async function list(run: CommandRun): Promise<void> {
   const { args, output, connectTo, notice } = run;
   const client = await connectTo(IncidentService);
-  const filter = { site: args.text("site") ?? "", closed: args.is("all") };
+  const date = args.text("date") ?? "";
+  const filter = { site: args.text("site") ?? "", closed: args.is("all"), date };
   let coverage: IncidentCoverage | undefined;
   const { items, next } = await readPages(limitOf(run), async (page) => {
     const reply = await client.listIncidents({ ...filter, ...page });
@@ -65,7 +71,25 @@ async function list(run: CommandRun): Promise<void> {
       }),
     );
   if (items.length > 0) await writeIncidents(output, items);
-  if (coverage !== undefined && coverage.text !== "") notice(printableLine(coverage.text));
+  if (date !== "" && items.length === 0) notice(`no incident was open on ${printableLine(date)}`);
+  else if (coverage !== undefined && coverage.text !== "") notice(printableLine(coverage.text));
+}
+
+async function days(run: CommandRun): Promise<void> {
+  const { args, output, notice } = run;
+  const filter = { site: args.text("site") ?? "", failed: args.is("failed") };
+  const { items, next } = await readStrips(run, filter, limitOf(run));
+  if (args.is("json"))
+    return output.json(
+      ListDaysResponseSchema,
+      create(ListDaysResponseSchema, { strips: [...items], nextPageToken: next }),
+    );
+  if (items.length === 0)
+    return notice(
+      args.is("failed") ? "nothing has failed in the last 30 days" : "there are no sites yet",
+    );
+  await writeStrips(run, items);
+  notice(legend(run));
 }
 
 async function show(

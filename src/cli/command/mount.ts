@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
+  type Mount,
   type MountInput,
   MountInputSchema,
   type MountResult,
@@ -25,6 +26,7 @@ import {
 import { exportArchive, importArchive } from "../archive.ts";
 import { counted } from "../argument.ts";
 import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
+import { checkDays, legend, readStrips, stripText } from "../day-strip.ts";
 import { agreeToEffects, confirmed, writeResults } from "../effect.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { writeNewFile } from "../file.ts";
@@ -67,7 +69,7 @@ export const mountCommand: Command = {
   actions,
   usage: [
     "mount list [--site NAME]",
-    "mount get NAME [--reveal]",
+    "mount get NAME [--reveal] [--days]",
     "mount create NAME PATH DRIVER [ITEM=VALUE...] [--dry-run]",
     "mount set NAME ITEM=VALUE... [--dry-run] [--yes]",
     "mount replace NAME ITEM=VALUE [--dry-run] [--yes]",
@@ -104,6 +106,7 @@ export const mountCommand: Command = {
     "accept-loss",
     "all",
     "allow-shared-credential",
+    "days",
     "dry-run",
     "force",
     "output",
@@ -148,10 +151,26 @@ async function list(run: CommandRun): Promise<void> {
 }
 
 async function get(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {
-  const { args, output } = run;
+  const { args, output, notice } = run;
+  checkDays(run);
   const reply = await (await client(run)).getMount({ name, reveal: args.is("reveal") });
   if (args.is("json")) return output.json(GetMountResponseSchema, reply);
-  if (reply.mount !== undefined) await writeMount(output, reply.mount);
+  const { mount } = reply;
+  if (mount === undefined) return;
+  if (!args.is("days")) return writeMount(output, mount);
+  await writeMount(output, mount, await stripsOf(run, mount));
+  notice(legend(run));
+}
+
+/** Last days of a mount by site. */
+async function stripsOf(run: CommandRun, mount: Mount): Promise<ReadonlyMap<string, string>> {
+  const strips = new Map<string, string>();
+  for (const { site } of mount.status) {
+    const mountPath = mount.overrides[site]?.mountPath || mount.mountPath;
+    const { items } = await readStrips(run, { site, mountPath });
+    strips.set(site, stripText(run, items[0]));
+  }
+  return strips;
 }
 
 async function createOne(

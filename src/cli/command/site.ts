@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { IncidentSubject } from "../../../gen/mooring/v1/incident_pb.js";
 import { type SiteInput, SiteInputSchema } from "../../../gen/mooring/v1/site_pb.js";
 import {
   AdoptSiteResponseSchema,
@@ -15,6 +16,7 @@ import {
 } from "../../../gen/mooring/v1/site_service_pb.js";
 import { count, counted } from "../argument.ts";
 import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
+import { checkDays, legend, readStrips, stripText } from "../day-strip.ts";
 import { confirmed, effectLine, writeResults as writeRecordResults } from "../effect.ts";
 import { CliFailure, EXIT } from "../failure.ts";
 import { printEvents } from "../follow.ts";
@@ -51,7 +53,7 @@ export const siteCommand: Command = {
   actions,
   usage: [
     "site add NAME URL [--site-token-file PATH] [--ca-file PATH]",
-    "site list",
+    "site list [--days]",
     "site check NAME",
     "site compare NAME [--all]",
     "site adopt NAME [KEY...] [--dry-run] [--yes]",
@@ -77,6 +79,7 @@ export const siteCommand: Command = {
     "all",
     "ca-file",
     "connect-downloaders",
+    "days",
     "dry-run",
     "limit",
     "reason",
@@ -107,11 +110,17 @@ async function add(run: CommandRun, [name = "", url = ""]: readonly string[]): P
   notice(`nothing was written there: "mooring site compare ${name}" shows what differs`);
 }
 
-async function list({ args, output, connectTo, notice }: CommandRun): Promise<void> {
+async function list(run: CommandRun): Promise<void> {
+  const { args, output, connectTo, notice } = run;
+  checkDays(run);
   const reply = await (await connectTo(SiteService)).listSites({});
   if (args.is("json")) return output.json(ListSitesResponseSchema, reply);
   if (reply.sites.length === 0) return notice("there are no sites: mooring site add NAME URL");
-  await writeSites(output, reply.sites, reply.revision);
+  if (!args.is("days")) return writeSites(output, reply.sites, reply.revision);
+  const { items } = await readStrips(run, { subject: IncidentSubject.SITE });
+  const strips = new Map(items.map((strip) => [strip.site, stripText(run, strip)]));
+  await writeSites(output, reply.sites, reply.revision, strips);
+  notice(legend(run));
 }
 
 async function check(run: CommandRun, [name = ""]: readonly string[]): Promise<void> {
