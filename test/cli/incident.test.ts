@@ -101,7 +101,7 @@ test("the last days of sites and mounts are a line each, with a character a day"
     err: "mooring: no incident was open on 2020-01-01\n",
   });
   expect(await incident("list", "--date", "yesterday")).toMatchObject({
-    code: 2,
+    code: 4,
     err: expect.stringContaining('date must be a day such as "2026-11-26"'),
   });
   expect((await days("--date", today)).code).toBe(2);
