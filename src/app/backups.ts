@@ -29,6 +29,8 @@ export interface BackupParts {
   /** Opens or closes the incident of the backups. */
   readonly report: Conditions["report"];
   readonly log: Logger;
+  /** Check of a backup; undefined: in a process of its own. */
+  readonly check?: BackupServiceDeps["check"] | undefined;
   /** Interval of checks of the schedule, in milliseconds; undefined: that of the program. */
   readonly interval?: number | undefined;
 }
@@ -54,7 +56,7 @@ export async function openBackups(config: Config, parts: BackupParts): Promise<O
     target,
     passphrase,
     keep,
-    check: createProcessCheck(config),
+    check: parts.check ?? createProcessCheck(config),
     lease: createBackupLease(parts.leases),
     databaseId: parts.databaseId,
     now: Date.now,

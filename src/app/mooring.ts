@@ -43,6 +43,8 @@ export interface MooringDeps {
   readonly mountTimes?: ServicesDeps["mountTimes"];
   /** Other interval for the schedule of backups; undefined: that of the program. */
   readonly backupInterval?: ServicesDeps["backupInterval"];
+  /** Check of backups; undefined: in a process of its own. */
+  readonly checkBackup?: ServicesDeps["checkBackup"];
   /** Cost of scrypt of sealed backups; undefined: that of the program. */
   readonly passphraseCost?: ServicesDeps["passphraseCost"];
   /** The program's version, such as `v0.1.0`. */

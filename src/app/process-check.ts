@@ -34,9 +34,14 @@ const LIMIT = 300_000;
 /** Maximum size of its result, in bytes. */
 const MAX_RESULT = 16 * 1024 * 1024;
 
+/** The part of a configuration that a check needs. */
+export function checkConfigOf(config: CheckConfig): Partial<CheckConfig> {
+  return Object.fromEntries(NEEDED.map((name) => [name, config[name]]));
+}
+
 /** Checks backups in a process of its own with the drivers and bounds of the service. */
 export function createProcessCheck(config: CheckConfig): CheckContent {
-  const needed = Object.fromEntries(NEEDED.map((name) => [name, config[name]]));
+  const needed = checkConfigOf(config);
   return async (content, passphrase, signal) => {
     const child = spawn(process.execPath, [...FLAGS, MAIN, CHECK_ARGUMENT], {
       // The secrets of the service are in its environment.

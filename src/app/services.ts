@@ -26,7 +26,7 @@ import { createUserService } from "../users/service.ts";
 import { type OpenAccess, openAccess } from "./access.ts";
 import { type ArchiveParts, openArchive } from "./archive.ts";
 import { keepAudit, openAudit } from "./audit.ts";
-import { openBackups, scheduleText } from "./backups.ts";
+import { type BackupParts, openBackups, scheduleText } from "./backups.ts";
 import { openStore } from "./database.ts";
 import { deriveKeyApart } from "./key-process.ts";
 import { type MountTimes, type OpenMounts, openMounts } from "./mounts.ts";
@@ -43,6 +43,8 @@ export interface ServicesDeps
   readonly commonLog: Logger;
   /** Cost of scrypt of sealed archives; undefined: that of the program. */
   readonly passphraseCost?: ArchiveParts["passphraseCost"];
+  /** Check of backups; undefined: in a process of its own. */
+  readonly checkBackup?: BackupParts["check"];
   /** Other interval for the schedule of backups, in milliseconds; undefined: that of the program. */
   readonly backupInterval?: number | undefined;
   /** Other intervals for the background work on sites; undefined: those of the program. */
@@ -248,6 +250,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     databaseId: () => store.databaseId,
     report: incidents.report,
     log,
+    check: deps.checkBackup,
     interval: deps.backupInterval,
   });
   opened.defer(backupWork.stop);

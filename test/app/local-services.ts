@@ -9,7 +9,7 @@ import { createMethods, type Method } from "../../src/gateway/method.ts";
 import { createTranslations } from "../../src/messages/language.ts";
 import { createLocalize } from "../../src/messages/localize.ts";
 import { CHEAP } from "../archive/text.ts";
-import { configOf, TOKEN, VERSION } from "../wire/service.ts";
+import { checkHere, configOf, TOKEN, VERSION } from "../wire/service.ts";
 
 /** A call without a transport. */
 class LocalCall extends Call {
@@ -45,7 +45,8 @@ export async function startLocalServices(
 ): Promise<LocalServices> {
   const translations = createTranslations();
   const log = pino({ level: "silent" });
-  const services = await startServices(configOf(folder, env), {
+  const config = configOf(folder, env);
+  const services = await startServices(config, {
     log,
     commonLog: log,
     watchers: () => 0,
@@ -53,6 +54,7 @@ export async function startLocalServices(
     draining: () => false,
     version: VERSION,
     passphraseCost: CHEAP,
+    checkBackup: checkHere(config),
     showToken: () => {},
     siteTimes: { tick: 30 },
     mountTimes: { tick: 30, read: 30, watch: 30 },

@@ -359,7 +359,7 @@ test("an import that waits ends with the token of its caller", async () => {
     ...document,
     sealed: { ...(document?.["sealed"] as JsonObject), n: 2 ** 18, p: 1 },
   };
-  const ahead = Array.from({ length: 4 }, () =>
+  const ahead = Array.from({ length: 2 }, () =>
     at().backup.importArchive({ document: costly, passphrase: "a wrong one" }).catch(String),
   );
   const { text, id } = await give(at(), ["backup:import", "settings:write"]);

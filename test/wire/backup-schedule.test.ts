@@ -33,7 +33,7 @@ test("a service with a schedule makes its first backup at the start", async () =
   const admin = as(service.port);
   try {
     await expect
-      .poll(() => readdir(place.path).catch(() => []), { timeout: 30_000 })
+      .poll(() => readdir(place.path).catch(() => []))
       .toEqual([expect.stringMatching(/\.json$/)]);
     await expect
       .poll(() => readyz(service.port))
@@ -63,13 +63,13 @@ test("a failure is an incident, in the status and in the metrics, and its end cl
   const admin = as(service.port);
   try {
     const incidents = async () => (await admin.incidents.listIncidents({})).incidents;
-    await expect.poll(async () => (await incidents()).length, { timeout: 30_000 }).toBe(1);
+    await expect.poll(async () => (await incidents()).length).toBe(1);
     expect(String((await incidents())[0]?.message)).toContain(place.path);
     expect(await readyz(service.port)).toMatch(/^200 .*backups: ok \(failing: /s);
     expect(service.mooring.gauges().backup).toMatchObject({ isFailing: true, time: 0 });
     await rm(place.path);
     await admin.backup.createBackup({});
-    await expect.poll(async () => (await incidents()).length, { timeout: 30_000 }).toBe(0);
+    await expect.poll(async () => (await incidents()).length).toBe(0);
     expect(service.mooring.gauges().backup).toMatchObject({ isFailing: false });
   } finally {
     admin.close();
@@ -98,7 +98,7 @@ test("two services on one database make one backup", async () => {
   });
   try {
     const newest = () => [first, second].map(({ mooring }) => mooring.gauges().backup?.time ?? 0);
-    await expect.poll(() => newest().every((time) => time > 0), { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => newest().every((time) => time > 0)).toBe(true);
     expect(await readdir(place.path)).toHaveLength(1);
   } finally {
     await second.stop();

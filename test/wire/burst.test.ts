@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { startedForAll } from "../started.ts";
 import { cuttables, fieldsOf } from "./raw/cuttable.ts";
 import { FRAME, RawHttp2 } from "./raw/http2.ts";
 import { Witness } from "./raw/witness.ts";
@@ -28,6 +29,9 @@ test("concurrent streams that are reset are left out, and the others answered", 
   await service.stop();
 });
 
+/** Service of all requests, none of which is executed. */
+const witness = startedForAll(() => Witness.start());
+
 test.each(
   cuttables
     .filter(({ does }) => does === "save" || does === "reset")
@@ -35,7 +39,6 @@ test.each(
 )(
   "no stream that is reset in the same read is executed, of many at once: %s",
   async (_name, one) => {
-    const witness = await Witness.start();
     const before = await witness.state();
     const whole = Buffer.concat([one.body.first, one.body.rest]);
     for (const sends of [
@@ -57,6 +60,5 @@ test.each(
       expect(await witness.state()).toEqual(before);
       client.line.socket.destroy();
     }
-    await witness.stop();
   },
 );

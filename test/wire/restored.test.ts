@@ -1,7 +1,7 @@
 import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import SQLite from "better-sqlite3";
-import { describe, onTestFinished } from "vitest";
+import { describe } from "vitest";
 import { copyRows } from "../../src/store/copy.ts";
 import { openSqliteDatabase } from "../../src/store/sqlite/store.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
@@ -36,10 +36,10 @@ const copies: Readonly<Record<string, Copy>> = {
 };
 
 describe.each(Object.entries(copies))("SQLite, restored from %s", (_, copy) => {
-  describeRestored(async () => {
+  describeRestored(async (ending) => {
     const folder = newDatabaseFolder();
     const kept = `${folder}-copy`;
-    onTestFinished(async () => {
+    ending.defer(async () => {
       for (const each of [folder, kept]) await rm(each, { recursive: true, force: true });
     });
     return {

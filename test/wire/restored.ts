@@ -2,7 +2,8 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { dial } from "./raw/line.ts";
+import { startedForAll } from "../started.ts";
+import { openLine } from "./raw/line.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 
 /** A database that can be put back to an earlier state while no service runs. */
@@ -73,7 +74,7 @@ class Client {
 
   /** Head and first event of a stream of events. */
   async firstEvent(query = "", headers: Record<string, string> = {}): Promise<string> {
-    const line = await dial(this.#port);
+    const line = await openLine(this.#port);
     const all = {
       Host: "localhost",
       Authorization: TOKEN,
@@ -82,11 +83,14 @@ class Client {
     };
     const head = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
     line.socket.write(`GET ${WATCH}${query} HTTP/1.1\r\n${head.join("")}\r\n`);
-    const bytes = await line.until(
-      (received) => received.includes("data: ") || received.includes('"code"'),
-    );
-    line.socket.destroy();
-    return bytes.toString();
+    try {
+      const bytes = await line.until(
+        (received) => received.includes("data: ") || received.includes('"code"'),
+      );
+      return bytes.toString();
+    } finally {
+      line.socket.destroy();
+    }
   }
 
   /** First event of a stream over gRPC. */
@@ -117,13 +121,14 @@ const codeOf = async (call: Promise<unknown>) =>
 /**
  * The behaviour of ids and conditions after a restore; the same for every dialect.
  *
+ * @param opened adds to the stack what removes the database after its services.
  * @param options.isPromotion a standby without the last commits takes over.
  */
 export function describeRestored(
-  opened: () => Promise<Restorable>,
+  opened: (ending: AsyncDisposableStack) => Promise<Restorable>,
   { isPromotion = false }: { readonly isPromotion?: boolean } = {},
 ): void {
-  const started = async (database: Restorable) => {
+  const started = async (database: Restorable, ending: AsyncDisposableStack) => {
     const service = await database.start();
     const client = new Client(service.port);
     let isOpen = true;
@@ -133,27 +138,28 @@ export function describeRestored(
       client.close();
       await service.stop();
     };
-    onTestFinished(end);
+    ending.defer(end);
     return { client, end };
   };
 
   /** Clients know a state that was lost; the database has other commits with the same numbers. */
-  const lost = async (commits: number) => {
-    const database = await opened();
-    const first = await started(database);
+  const lose = async (commits: number) => {
+    const ending = new AsyncDisposableStack();
+    const database = await opened(ending);
+    const first = await started(database, ending);
     await first.client.save("before the copy");
     const before = await first.client.known();
     await first.end();
     await database.copy();
-    const second = await started(database);
+    const second = await started(database, ending);
     await second.client.save("lost 1");
     await second.client.save("lost 2");
     const known = await second.client.known();
     await second.end();
     await database.putBack();
-    const { client } = await started(database);
+    const { client } = await started(database, ending);
     for (let count = 1; count <= commits; count += 1) await client.save(`other ${count}`);
-    return { client, known, before };
+    return { client, known, before, stop: () => ending.disposeAsync() };
   };
 
   describe.each([
@@ -161,8 +167,11 @@ export function describeRestored(
     ["as many", 2],
     ["more", 3],
   ])("after a restore and %s commits than were lost", (_, commits) => {
+    // The tests only read: their changes are refused.
+    const lost = startedForAll(() => lose(commits));
+
     test("no id of the lost line passes as one of this line", async () => {
-      const { client, known } = await lost(commits);
+      const { client, known } = lost;
       const list = await client.rest(LIST, { "if-none-match": known.tag });
       expect(list.status).toBe(200);
       expect(list.headers.get("etag")).not.toBe(known.tag);
@@ -196,7 +205,7 @@ export function describeRestored(
     });
 
     test("a stream from a lost state begins with a snapshot and status 200", async () => {
-      const { client, known } = await lost(commits);
+      const { client, known } = lost;
       const snapshot = expect.stringMatching(/^HTTP\/1\.1 200 [\s\S]*data: \{[^\n]*"snapshot":/);
       expect(await client.firstEvent("", { "Last-Event-ID": known.eventId })).toEqual(snapshot);
       expect(await client.firstEvent(`?after_etag=${known.etag}`)).toEqual(snapshot);
@@ -204,7 +213,7 @@ export function describeRestored(
     });
 
     test("a stream from a state before the copy resumes without a snapshot", async () => {
-      const { client, before } = await lost(commits);
+      const { client, before } = lost;
       const first = await client.firstOf({ afterEtag: before.etag });
       expect(first.event.case).toBe("change");
       expect(first.revision).toBe(before.revision + 1n);
@@ -217,13 +226,14 @@ export function describeRestored(
   if (isPromotion) return;
 
   test("after an ordinary restart, every id still holds", async () => {
-    const database = await opened();
-    const first = await started(database);
+    const ending = endingOfTest();
+    const database = await opened(ending);
+    const first = await started(database, ending);
     await first.client.save("one");
     await first.client.save("two");
     const known = await first.client.known();
     await first.end();
-    const { client } = await started(database);
+    const { client } = await started(database, ending);
     expect(await client.known()).toEqual(known);
     expect((await client.rest(LIST, { "if-none-match": known.tag })).status).toBe(304);
     expect(
@@ -247,19 +257,27 @@ export function describeRestored(
   });
 
   test("two services on one database give the same ids, and resume each other's streams", async () => {
-    const database = await opened();
-    const [a, b] = [await started(database), await started(database)];
+    const ending = endingOfTest();
+    const database = await opened(ending);
+    const [a, b] = [await started(database, ending), await started(database, ending)];
     await a.client.save("by a");
     const known = await a.client.known();
     await expect.poll(() => b.client.known()).toEqual(known);
     await b.client.save("by b");
-    const c = await started(database);
+    const c = await started(database, ending);
     for (const { client } of [a, b, c])
       expect((await client.firstOf({ afterEtag: known.etag })).event).toMatchObject({
         case: "change",
         value: { changes: [{ newValue: "by b" }] },
       });
   });
+}
+
+/** Disposed of at the end of the test. */
+function endingOfTest(): AsyncDisposableStack {
+  const ending = new AsyncDisposableStack();
+  onTestFinished(() => ending.disposeAsync());
+  return ending;
 }
 
 /** Starts a service with these variables. */

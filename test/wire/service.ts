@@ -2,7 +2,10 @@ import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { Writable } from "node:stream";
 import { pino } from "pino";
+import { checkInProcess } from "../../src/app/check-process.ts";
 import { type Mooring, type MooringDeps, startMooring } from "../../src/app/mooring.ts";
+import { checkConfigOf } from "../../src/app/process-check.ts";
+import type { CheckContent } from "../../src/backups/check.ts";
 import { type Config, parseConfig } from "../../src/config/config.ts";
 import { CHEAP } from "../archive/text.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
@@ -56,10 +59,12 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
       done();
     },
   });
-  let mooring: Mooring | undefined = await startMooring(configOf(folder, options.env ?? {}), {
+  const config = configOf(folder, options.env ?? {});
+  let mooring: Mooring | undefined = await startMooring(config, {
     log: pino({ level: "debug", base: null }, sink),
     version: options.version ?? VERSION,
     passphraseCost: CHEAP,
+    checkBackup: checkHere(config),
     showToken: () => {},
     siteTimes: options.siteTimes,
     mountTimes: options.mountTimes,
@@ -88,6 +93,11 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
       if (options.folder === undefined) await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Checks backups in this process: a process of its own takes a second to start. */
+export function checkHere(config: Config): CheckContent {
+  return (content, passphrase) => checkInProcess(content, passphrase, checkConfigOf(config));
 }
 
 /** Configuration of a service in a folder. */

@@ -18,10 +18,19 @@ export interface Line {
  *
  * @param from its source address: all of 127.0.0.0/8 is this machine.
  */
-export async function dial(port: number, from = "127.0.0.1"): Promise<Line> {
+export function dial(port: number, from = "127.0.0.1"): Promise<Line> {
   const socket = connect({ port, host: "127.0.0.1", localAddress: from });
-  socket.setNoDelay();
   onTestFinished(() => void socket.destroy());
+  return lineOf(socket);
+}
+
+/** A connection that the caller ends, for use outside of tests. */
+export function openLine(port: number): Promise<Line> {
+  return lineOf(connect({ port, host: "127.0.0.1" }));
+}
+
+async function lineOf(socket: Socket): Promise<Line> {
+  socket.setNoDelay();
   let bytes = Buffer.alloc(0);
   const waiting = new Set<() => void>();
   socket.on("data", (chunk: Buffer) => {

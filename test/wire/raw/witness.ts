@@ -6,7 +6,7 @@ import { grpcTransport } from "../transport/grpc.ts";
 import type { Transport } from "../transport/transport.ts";
 import { type Cuttable, TITLE } from "./cuttable.ts";
 
-const { getSetting, listRevisions } = SettingService.method;
+const { getSetting, listRevisions, saveSettings } = SettingService.method;
 
 /** A service, and a client that reads over another connection which requests were executed. */
 export class Witness {
@@ -46,6 +46,17 @@ export class Witness {
       headers,
     });
     return { title, history };
+  }
+
+  /** Undoes a request that saved the title: a further one would change nothing. */
+  async putBack(): Promise<void> {
+    const settings = [{ key: "site_title", value: "as it was" }];
+    const outcome = await this.#transport.call(
+      saveSettings,
+      create(saveSettings.input, { settings }),
+      { headers: { authorization: TOKEN, "x-request-id": "witness" } },
+    );
+    expect(outcome).toMatchObject({ kind: "reply" });
   }
 
   /** Checks that the request was dropped, logged, and had no effect. */

@@ -1,5 +1,5 @@
 import { rm } from "node:fs/promises";
-import { describe, expect, onTestFinished } from "vitest";
+import { describe, expect } from "vitest";
 import { newDatabaseFolder } from "../../../store/folder.ts";
 import { nameOf, SOON } from "../../../store/postgres/opened.ts";
 import { serverOfFile, startPostgres } from "../../../store/postgres/server.ts";
@@ -8,9 +8,9 @@ import { describeRestored, serviceWith } from "../../../wire/restored.ts";
 const server = serverOfFile();
 
 describe("PostgreSQL, restored from a copy of the database", () => {
-  describeRestored(async () => {
+  describeRestored(async (ending) => {
     const folder = newDatabaseFolder();
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    ending.defer(() => rm(folder, { recursive: true, force: true }));
     const url = await server().newDatabase();
     const name = nameOf(url);
     return {
@@ -28,14 +28,14 @@ describe("PostgreSQL, restored from a copy of the database", () => {
 
 describe("PostgreSQL, after a standby without the last commits took over", () => {
   describeRestored(
-    async () => {
+    async (ending) => {
       server();
       const folder = newDatabaseFolder();
-      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      ending.defer(() => rm(folder, { recursive: true, force: true }));
       const primary = await startPostgres();
-      onTestFinished(() => primary.remove());
+      ending.defer(() => primary.remove());
       const standby = await primary.standby();
-      onTestFinished(() => standby.remove());
+      ending.defer(() => standby.remove());
       let current = primary;
       return {
         start: () => serviceWith(folder, { MOORING_DATABASE_URL: current.url() }),

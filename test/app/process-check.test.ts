@@ -1,0 +1,49 @@
+import { rm } from "node:fs/promises";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { expect, test } from "vitest";
+import { checkInProcess } from "../../src/app/check-process.ts";
+import { checkConfigOf, createProcessCheck } from "../../src/app/process-check.ts";
+import { startedForAll } from "../started.ts";
+import { newDatabaseFolder } from "../store/folder.ts";
+import { configOf } from "../wire/service.ts";
+import { startLocalServices } from "./local-services.ts";
+
+const PASSPHRASE = "correct horse battery";
+const signal = new AbortController().signal;
+
+/** The file of a backup, and the configuration of its service. */
+const backup = startedForAll(async () => {
+  const folder = newDatabaseFolder();
+  const env = { MOORING_DRIVERS_ENABLED: "Local" };
+  const local = await startLocalServices(folder, env);
+  await local.call("SaveSettings", { settings: [{ key: "aria2_secret", value: "hush" }] });
+  const made = await local.call("CreateBackup", { download: true, passphrase: PASSPHRASE });
+  const { document } = made as unknown as { document: JsonObject };
+  return {
+    content: Buffer.from(JSON.stringify(document)),
+    config: configOf(folder, env),
+    stop: async () => {
+      await local.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+});
+
+test.each([
+  ["is the same as in this process", PASSPHRASE],
+  ["reports a wrong passphrase in the same words", "another passphrase"],
+])("a check in a process of its own %s", async (_what, passphrase) => {
+  const { content, config } = backup;
+  expect(content.length).toBeGreaterThan(0);
+  const checked = await createProcessCheck(config)(content, passphrase, signal);
+  const here = await checkInProcess(content, passphrase, checkConfigOf(config));
+  expect(JSON.stringify(checked)).toBe(JSON.stringify(here));
+  expect(String(checked.problem) === "").toBe(passphrase === PASSPHRASE);
+});
+
+test("a check ends with its caller", async () => {
+  const ending = new AbortController();
+  const check = createProcessCheck(backup.config)(backup.content, PASSPHRASE, ending.signal);
+  ending.abort(new Error("the caller has gone"));
+  await expect(check).rejects.toThrow();
+});
