@@ -4,7 +4,7 @@ import type { StorePart } from "../archive/part.ts";
 import { type Cost, createPassphraseCipher, type DeriveKey } from "../archive/passphrase.ts";
 import type { Config } from "../config/config.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
-import { createWebhookPart } from "../incidents/webhook/archive-part.ts";
+import { createWebhookPart } from "../incidents/webhook/archive/part.ts";
 import type { WebhookRegistry } from "../incidents/webhook/registry.ts";
 import type { Draft } from "../ledger/draft.ts";
 import { createMountPart, type MountPartDeps } from "../mounts/archive/part.ts";

@@ -71,7 +71,7 @@ export const databases: Databases = {
 
 async function openDatabase(database: Database): Promise<OpenDatabase> {
   if (database.dialect === "sqlite") {
-    const { openSqliteDatabase } = await import("../store/sqlite/store.ts");
+    const { openSqliteDatabase } = await import("../store/sqlite/database.ts");
     return openSqliteDatabase(database.filename);
   }
   const { postgresServer } = await import("../database/postgres/server.ts");

@@ -1,12 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { doneEntry } from "../audit/entry.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Language, Translate } from "../messages/language.ts";
 import type { Lister } from "../mounts/site/listing.ts";
 import type { MountRegistry } from "../mounts/site/registry.ts";
 import type { StorageRow } from "../mounts/site/row.ts";
-import { waitAtMost } from "../pause.ts";
-import { startPeriodic } from "../periodic.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import { readSiteNames, type SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
@@ -21,11 +18,13 @@ import {
   type IncidentEvent,
   type IncidentPlace,
 } from "./incident.ts";
-import { MAX_OPEN } from "./open-incidents.ts";
+import { createLeadership } from "./leadership.ts";
+import { createIncidentNames } from "./names.ts";
 import { createProbes, type ProbeDeps } from "./probe.ts";
-import { createIncidentRegistry, keyOf } from "./registry.ts";
+import { createIncidentRegistry } from "./registry.ts";
 import { createIncidentService, type IncidentService } from "./service.ts";
 import type { IncidentStore, StoredDelivery } from "./store.ts";
+import { createStoredIncidents } from "./stored-incidents.ts";
 import {
   createWatchCondition,
   type EndingToken,
@@ -33,19 +32,11 @@ import {
 } from "./watch-condition.ts";
 import { createAnnounce } from "./webhook/announce.ts";
 import { createDeliverer } from "./webhook/deliver.ts";
+import { disableGone } from "./webhook/disable.ts";
 import { createWebhookRegistry, type WebhookRegistry } from "./webhook/registry.ts";
 import { type Send, sendOnce } from "./webhook/send.ts";
 import { createWebhookService, type WebhookService } from "./webhook/service.ts";
-
-/** Interval of checking for due deliveries and listings, in milliseconds. */
-const BEAT = 1_000;
-/** Interval of deleting old rows, in milliseconds. */
-const FORGET = 3_600_000;
-/** Retention of closed incidents and deliveries, in milliseconds. */
-const KEPT = 90 * 86_400_000;
-
-/** Name of a site that was removed, in incidents of its time. */
-const REMOVED_SITE = "removed site";
+import { startIncidentWork } from "./work.ts";
 
 export interface IncidentsDeps {
   readonly store: IncidentStore;
@@ -100,9 +91,6 @@ export interface IncidentsDeps {
     | undefined;
 }
 
-/** Origin of changes by the sender of notifications. */
-const SENDER = { actor: "webhooks", transport: "", method: "deliver", peer: "", requestId: "" };
-
 /** Incidents and webhooks on one store. */
 export interface Incidents {
   readonly incidents: IncidentService;
@@ -135,37 +123,27 @@ export interface Incidents {
 
 /** Reads the webhooks, and starts sending due deliveries. */
 export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
-  const { store, sites, isLeader, now, onError } = deps;
+  const { store, sites, isLeader, now, random, onError, driverOf } = deps;
   const ending = new AbortController();
   const listeners: (() => void)[] = [];
   const statusChanged = (): void => {
     for (const listener of listeners) listener();
   };
-  // Hexadecimal: an argument of a command must not begin with a hyphen.
-  const newId = (): string => randomBytes(9).toString("hex");
-  const siteName = (siteId: string): string =>
-    siteId === "" ? "" : (sites.byId(siteId)?.name ?? REMOVED_SITE);
   /** Tokens of Mooring, known once the access to it is open. */
-  let tokens: () => readonly EndingToken[] = () => [];
-  const tokenName = (id: string): string => {
-    const principal = tokens().find(({ tokenId }) => tokenId === id)?.principal;
-    return principal === undefined ? id : `${principal} (${id})`;
-  };
+  let readTokens: () => readonly EndingToken[] = () => [];
+  const tokens = () => readTokens();
+  const { siteName, placeOf } = createIncidentNames({ sites, mountAt: deps.mountAt, tokens });
   const targets = createWebhookRegistry({
     store,
     sealer: deps.sealer,
     onClosed: (name, error) => onError(new Error(`webhook ${name}`, { cause: error })),
   });
-  const placeOf = (incident: Incident): IncidentPlace => ({
-    site: siteName(incident.siteId),
-    mount:
-      incident.mountPath === "" ? undefined : deps.mountAt(incident.siteId, incident.mountPath),
-    name: incident.subject === "token" ? tokenName(incident.name) : incident.name,
-  });
   const { announce, join } = createAnnounce({
-    ...deps,
+    translations: deps.translations,
     webhooks: targets.all,
     placeOf,
+    driverOf,
+    now,
     newId,
     digestWindow: deps.times?.digest,
   });
@@ -174,29 +152,24 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     now,
     announce,
     siteName,
-    driverOf: deps.driverOf,
+    driverOf,
     stopping: ending.signal,
     look: deps.times?.look,
   });
-  const onChange = (event: IncidentEvent, incident: Incident): void => {
-    deps.onChange(event, siteName(incident.siteId), incident);
-    service.changed();
-    statusChanged();
-  };
-  const registry = createIncidentRegistry({
+  const changes = {
     store,
     now,
     newId,
     announce,
     join,
-    driverOf: deps.driverOf,
-    onChange,
-    onLeftOut: deps.onLeftOut,
-  });
-  deps.listings.onListing(async (siteId, path, listing) => {
-    if (await leading()) await registry.probed(siteId, path, listing);
-  });
-  const conditions = createConditions({ store, now, newId, announce, join, onChange });
+    onChange: (event: IncidentEvent, incident: Incident): void => {
+      deps.onChange(event, siteName(incident.siteId), incident);
+      service.changed();
+      statusChanged();
+    },
+  };
+  const registry = createIncidentRegistry({ ...changes, driverOf, onLeftOut: deps.onLeftOut });
+  const conditions = createConditions(changes);
   const days = createDayRecorder({ store: store.days, now });
   const watching = createWatchCondition({
     store,
@@ -204,7 +177,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     sites: sites.sites,
     failureOf: deps.siteFailure,
     reachedAt: deps.siteReachedAt,
-    tokens: () => tokens(),
+    tokens,
     now,
     onLook: ({ id, paused }, condition) => {
       if (paused) days.look(id, { state: "unseen", reason: "" });
@@ -216,6 +189,10 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     },
     down: deps.times?.down,
   });
+  const leading = createLeadership({ isLeader, registry, days, watching });
+  deps.listings.onListing(async (siteId, path, listing) => {
+    if (await leading()) await registry.probed(siteId, path, listing);
+  });
   const probes = createProbes({
     interval: deps.probeInterval,
     isFree: deps.lister.isFree,
@@ -224,7 +201,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     lastOf: (siteId, path) => deps.listings.listings(siteId).get(path),
     onResult: deps.record,
     now,
-    random: deps.random,
+    random,
     onError,
   });
   const send: Send = (request, reply) =>
@@ -233,71 +210,31 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     store,
     send,
     now,
-    random: deps.random,
+    random,
     webhook: targets.byId,
-    disable: async (id) => {
-      // Another process may have changed or deleted the webhook.
-      await targets.load();
-      const webhook = targets.byId(id);
-      if (webhook === undefined || webhook.disabled) return;
-      const detail = { changed: ["disabled"], reason: "the target answered 410 Gone" };
-      const entry = doneEntry(SENDER, now(), [webhook.name], detail);
-      const result = await targets.update({ ...webhook, disabled: true }, [entry]);
-      if (result === "stored") deps.onDisabled(webhook.name);
-    },
+    disable: disableGone({ registry: targets, now, onDisabled: deps.onDisabled }),
     onAttempt: (delivery) => deps.onAttempt(targets.byId(delivery.webhookId)?.name ?? "", delivery),
     ...(deps.times?.pauses && { pauses: deps.times.pauses }),
   });
-  /** Loads the incidents of another process, once this one has the lease. */
-  let loading: Promise<void> | undefined;
-  const leading = async (): Promise<boolean> => {
-    if (!isLeader()) {
-      loading = undefined;
-      watching.reset();
-      return false;
-    }
-    loading ??= Promise.all([registry.load(), days.load()]).then(() => undefined);
-    try {
-      await loading;
-    } catch (error) {
-      loading = undefined;
-      throw error;
-    }
-    return true;
-  };
-  const running = new Set<Promise<void>>();
-  const inBackground = (work: Promise<void>): void => {
-    const mine = work.catch(onError).finally(() => running.delete(mine));
-    running.add(mine);
-  };
-  let forgotten = 0;
-  /** Open incidents by site and path, as another process has stored them. */
-  let others = new Map<string, Incident>();
-  const readOthers = async (): Promise<void> => {
-    const open = await store.list({ open: true, subject: "mount", limit: MAX_OPEN });
-    const versions = (all: Iterable<Incident>): string =>
-      JSON.stringify(Array.from(all, ({ id, changedAt }) => [id, changedAt]));
-    const isSame = versions(open) === versions(others.values());
-    others = new Map(open.map((each) => [keyOf(each.siteId, each.mountPath), each]));
-    if (!isSame) statusChanged();
-  };
-  const beat = async (): Promise<void> => {
-    if (ending.signal.aborted) return;
-    if (!(await leading())) return readOthers();
-    await targets.load();
-    await registry.forgetSites((siteId) => sites.byId(siteId) !== undefined);
-    if (Math.abs(now() - forgotten) >= FORGET) {
-      forgotten = now();
-      await store.forget(now() - KEPT);
-      await days.forget((siteId) => sites.byId(siteId) !== undefined);
-    }
-    await watching.run();
-    await days.store();
-    inBackground(deliverer.run());
-    inBackground(probes.run());
-  };
+  const stored = createStoredIncidents(store, statusChanged);
   await targets.load();
-  const job = startPeriodic(beat, { interval: deps.times?.beat ?? BEAT, onError });
+  const work = startIncidentWork({
+    isLeader,
+    leading,
+    store,
+    sites,
+    registry,
+    days,
+    targets,
+    watching,
+    deliverer,
+    probes,
+    stored,
+    now,
+    stopping: ending.signal,
+    onError,
+    interval: deps.times?.beat,
+  });
   return {
     incidents: service,
     targets,
@@ -312,23 +249,15 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
       translations: deps.translations,
       readSites: () => readSiteNames(sites),
     }),
-    counts: () => {
-      const counts = Object.fromEntries(CLASSES.map((each) => [each, 0])) as Record<
-        IncidentClass,
-        number
-      >;
-      if (isLeader()) for (const incident of registry.open()) counts[incident.class] += 1;
-      return counts;
-    },
+    counts: () => countByClass(isLeader() ? registry.open() : []),
     onStatus: (listener) => void listeners.push(listener),
-    at: (siteId, path) =>
-      isLeader() ? registry.at(siteId, path) : others.get(keyOf(siteId, path)),
+    at: (siteId, path) => (isLeader() ? registry.at(siteId, path) : stored.at(siteId, path)),
     listed: async (site, rows) => {
       if (!(await leading())) return;
       await registry.listed(site, rows);
       days.listed(
         site.id,
-        rows.map((row) => listedMount(row, registry.at(site.id, row.mount_path), deps.driverOf)),
+        rows.map((row) => listedMount(row, registry.at(site.id, row.mount_path), driverOf)),
       );
       probes.listed(site, rows);
     },
@@ -336,15 +265,26 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     placeOf,
     report: conditions.report,
     watchTokens: (read) => {
-      tokens = read;
+      readTokens = read;
     },
     endStreams: () => ending.abort(),
     close: async () => {
       ending.abort();
-      await job.stop();
-      if (isLeader()) await days.store().catch(onError);
-      // A listing may take two minutes; the creator of the site's connection closes it.
-      await waitAtMost(1_000, Promise.all(running));
+      await work.stop();
     },
   };
+}
+
+/** A new id. Hexadecimal: an argument of a command must not begin with a hyphen. */
+function newId(): string {
+  return randomBytes(9).toString("hex");
+}
+
+function countByClass(incidents: Iterable<Incident>): Record<IncidentClass, number> {
+  const counts = Object.fromEntries(CLASSES.map((each) => [each, 0])) as Record<
+    IncidentClass,
+    number
+  >;
+  for (const incident of incidents) counts[incident.class] += 1;
+  return counts;
 }

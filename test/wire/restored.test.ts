@@ -3,7 +3,7 @@ import { join } from "node:path";
 import SQLite from "better-sqlite3";
 import { describe } from "vitest";
 import { copyRows } from "../../src/store/copy.ts";
-import { openSqliteDatabase } from "../../src/store/sqlite/store.ts";
+import { openSqliteDatabase } from "../../src/store/sqlite/database.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
 import { describeRestored, serviceWith } from "./restored.ts";
 

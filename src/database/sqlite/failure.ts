@@ -93,3 +93,8 @@ export async function untilUnlocked<T>(
     }
   }
 }
+
+/** Reports whether an error is one of better-sqlite3. */
+export function isSqliteError(error: unknown): boolean {
+  return error instanceof Error && error.name === "SqliteError";
+}

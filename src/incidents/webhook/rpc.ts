@@ -33,7 +33,8 @@ import { CLASS_VALUES } from "../rpc.ts";
 import type { DeliveryState } from "../store.ts";
 import { FORMAT_OF, FORMATS, type WebhookFormat } from "./format/formats.ts";
 import { NO_OPTIONS, type Webhook, type WebhookInput } from "./input.ts";
-import type { NamedDelivery, WebhookService } from "./service.ts";
+import type { NamedDelivery } from "./send-now.ts";
+import type { WebhookService } from "./service.ts";
 
 /** Implements WebhookService. */
 export function webhookImpl(

@@ -7,8 +7,7 @@ import { checkManaged } from "../../messages/managed.ts";
 import { message } from "../../messages/message.ts";
 import { didYouMean } from "../../messages/nearest.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
-import type { IncidentStore, StoredDelivery } from "../store.ts";
-import { sendTo } from "./deliver.ts";
+import type { IncidentStore } from "../store.ts";
 import {
   changedMembers,
   newWebhook,
@@ -18,6 +17,8 @@ import {
 } from "./input.ts";
 import type { WebhookRegistry } from "./registry.ts";
 import type { Send } from "./send.ts";
+import { createSendNow, type NamedDelivery } from "./send-now.ts";
+import { testDelivery } from "./test-delivery.ts";
 
 /** Maximum number of webhooks. */
 export const MAX_WEBHOOKS = 20;
@@ -34,9 +35,6 @@ export interface WebhookServiceDeps {
   readonly newId: () => string;
   readonly translations: (language: Language) => Translate;
 }
-
-/** A delivery with the name of its webhook. */
-export type NamedDelivery = StoredDelivery & { readonly webhook: string };
 
 /** Rules of webhooks. Every method first reads the changes of other processes. */
 export interface WebhookService {
@@ -104,42 +102,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     if (result === "gone") throw notKnown(webhook.name);
     throw new ServiceError(Code.AlreadyExists, message("WEBHOOK_EXISTS", { name: webhook.name }));
   };
-  /**
-   * Ids of webhooks with a message in progress: one per webhook, to limit the number of sockets.
-   */
-  const sending = new Set<string>();
-  const sendNow = async (
-    webhook: Webhook,
-    delivery: StoredDelivery,
-    origin: AuditOrigin,
-  ): Promise<NamedDelivery> => {
-    if (webhook.disabled)
-      throw failedPrecondition(message("WEBHOOK_DISABLED", { name: webhook.name }));
-    if (sending.has(webhook.id))
-      throw new ServiceError(
-        Code.ResourceExhausted,
-        message("WEBHOOK_BUSY", { name: webhook.name }),
-      );
-    sending.add(webhook.id);
-    const { status, error } = await sendTo(webhook, delivery, { send: deps.send, now }).finally(
-      () => sending.delete(webhook.id),
-    );
-    const done = await store.changeDelivery(
-      delivery,
-      (stored) => ({
-        ...stored,
-        attempts: stored.attempts + 1,
-        status,
-        error,
-        ...(error === ""
-          ? { state: "delivered", nextTry: 0 }
-          : // A planned attempt is still made.
-            stored.nextTry === 0 && { state: "failed" }),
-      }),
-      [doneEntry(origin, now(), [webhook.name], { delivery: delivery.id, status })],
-    );
-    return { ...done, webhook: webhook.name };
-  };
+  const sendNow = createSendNow(deps);
   const service: WebhookService = {
     list: async () => {
       await registry.load();
@@ -181,27 +144,8 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     },
     test: async (name, origin) => {
       const webhook = await get(name);
-      const time = new Date(now()).toISOString();
       const translate = deps.translations(webhook.language as Language);
-      const data = {
-        title: message("WEBHOOK_TEST_TITLE", { name }).in(translate),
-        text: message("WEBHOOK_TEST_TEXT").in(translate),
-        webhook: name,
-      };
-      const delivery: StoredDelivery = {
-        id: deps.newId(),
-        webhookId: webhook.id,
-        incidentId: "",
-        type: "test",
-        cause: "",
-        body: JSON.stringify({ type: "test", timestamp: time, data }),
-        createdAt: now(),
-        state: "waiting",
-        attempts: 0,
-        nextTry: 0,
-        status: 0,
-        error: "",
-      };
+      const delivery = testDelivery(webhook, { id: deps.newId(), now: now(), translate });
       return sendNow(webhook, delivery, origin);
     },
     deliveries: async (name, limit, before) => {
