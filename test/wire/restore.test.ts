@@ -8,7 +8,8 @@ import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { FOLLOWING, rowOf, startFollowed } from "./following.ts";
 import { TOKEN } from "./service.ts";
-import { invoke } from "./transport/transport.ts";
+import { restTransport } from "./transport/rest.ts";
+import { invoke, type Transport } from "./transport/transport.ts";
 
 const { rollback, getRevision, diffRevisions, listRevisions } = SettingService.method;
 
@@ -63,21 +64,24 @@ beforeEach(async () => {
   await admin.mounts.deleteMounts({ names: ["books"] });
 });
 
+/** Calls over a transport: a reply, or the code of a failure with its message. */
+const callOver =
+  (transport: Transport) =>
+  async <D extends DescMethodUnary>(
+    desc: D,
+    members: MessageInitShape<D["input"]>,
+    authorization = TOKEN,
+  ) => {
+    const outcome = await invoke(transport, desc, members, { authorization });
+    if (outcome.kind === "reply") return outcome.message;
+    return { failed: outcome.code, message: outcome.message };
+  };
+
 describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))(
   "over $name",
   ({ open }) => {
     const transport = startedForAll(() => open(service));
-
-    /** A reply, or the code of a failure with its message. */
-    async function call<D extends DescMethodUnary>(
-      desc: D,
-      members: MessageInitShape<D["input"]>,
-      authorization = TOKEN,
-    ) {
-      const outcome = await invoke(transport, desc, members, { authorization });
-      if (outcome.kind === "reply") return outcome.message;
-      return { failed: outcome.code, message: outcome.message };
-    }
+    const call = callOver(transport);
 
     test("a rollback restores settings and mounts in one revision, as its dry run has said", async () => {
       const newest = (await admin.mounts.listMounts({})).revision;
@@ -136,133 +140,134 @@ describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))
       expect(await titleNow()).toBe("After");
       expect(await call(diffRevisions, { from: newest, to: 0n })).toMatchObject({ changes: [] });
     });
-
-    test("`only` narrows it to a kind, a key, or a name, with the kind or without", async () => {
-      const restored = async (...only: string[]) => {
-        const reply = await call(rollback, { to: before, only, dryRun: true });
-        const { results } = reply as { results: { key: string; outcome: string }[] };
-        return results.map(({ key }) => key).sort();
-      };
-      const mounts = ["mount:books", "mount:films", "mount:later"];
-      expect(await restored("settings")).toEqual(["aria2_secret", "site_title"]);
-      expect(await restored("mounts")).toEqual(mounts);
-      expect(await restored("mounts", "site_title")).toEqual([...mounts, "site_title"]);
-      expect(await restored("films")).toEqual(["mount:films"]);
-      expect(await restored("/films")).toEqual(["mount:films"]);
-      expect(await restored("mount:films", "mount:books")).toEqual(["mount:books", "mount:films"]);
-      expect(await restored("setting:site_title")).toEqual(["site_title"]);
-      // Known, and not changed since.
-      expect(await restored("team", "logo")).toEqual([]);
-    });
-
-    test("a name that does not exist, or that several have, is refused", async () => {
-      const failure = async (only: string[]) => call(rollback, { to: before, only, dryRun: true });
-      for (const name of ["film", "mount:site_title", "setting:books", "", "/nowhere"])
-        expect(await failure(["site_title", name]), name).toMatchObject({
-          failed: transport.codeOf(Code.NotFound),
-          message: expect.stringContaining(`nothing has the name "${name}"`),
-        });
-      await admin.settings.saveSettings({ settings: [{ key: "films", value: "a setting" }] });
-      expect(await failure(["films"])).toMatchObject({
-        failed: transport.codeOf(Code.InvalidArgument),
-        message: expect.stringContaining("setting:films, mount:films"),
-      });
-      expect(await failure(["setting:films"])).toMatchObject({ results: [{ key: "films" }] });
-      await call(rollback, { to: before, only: ["setting:films"] });
-    });
-
-    test("what the token has no scope for is skipped by name, and refused if nothing remains", async () => {
-      const token = async (...scopes: string[]) => (await give(admin, scopes)).text;
-      const blind = await token("history:rollback");
-      const scope = (name: string) => expect.stringContaining(`the scope ${name}`);
-      expect(await call(rollback, { to: before, dryRun: true }, blind)).toMatchObject({
-        results: [
-          { key: "aria2_secret", outcome: "skipped" },
-          { key: "site_title", outcome: "changed" },
-          { kind: "mount", key: "mounts", outcome: "skipped", note: scope("mounts:read") },
-        ],
-      });
-      const reader = await token("history:rollback", "mounts:read");
-      const reply = await call(rollback, { to: before, dryRun: true }, reader);
-      const { results } = reply as { results: { key: string; outcome: string; note: string }[] };
-      const mounts = results.filter(({ key }) => key.startsWith("mount:"));
-      expect(outcomes(mounts).sort()).toEqual([
-        "mount:books skipped",
-        "mount:films skipped",
-        "mount:later skipped",
-      ]);
-      for (const { note } of mounts) expect(note).toEqual(scope("mounts:write"));
-      const denied = { failed: transport.codeOf(Code.PermissionDenied) };
-      for (const only of [["mounts"], ["films"], ["mount:films", "mount:books"]]) {
-        expect(await call(rollback, { to: before, only }, reader)).toMatchObject({
-          ...denied,
-          message: scope("mounts:write"),
-        });
-      }
-      expect(await call(rollback, { to: before, only: ["mount:films"] }, blind)).toMatchObject({
-        ...denied,
-        message: scope("mounts:read"),
-      });
-      expect(await titleNow()).toBe("After");
-    });
-
-    test("a token with limits restores what is within them, and is told that others stay", async () => {
-      const limits = ["mount:/films", "key:site_*"];
-      const scopes = ["history:rollback", "mounts:write", "settings:read"];
-      const { text } = await give(admin, scopes, limits);
-      const reply = await call(rollback, { to: before, dryRun: true }, text);
-      const others = expect.stringContaining("outside the limits");
-      expect(reply).toMatchObject({
-        results: [
-          { key: "site_title", outcome: "changed" },
-          { key: "settings", outcome: "skipped", note: others },
-          { key: "mount:films", outcome: "changed" },
-          { key: "mounts", outcome: "skipped", note: others },
-        ],
-      });
-      expect(JSON.stringify(reply)).not.toMatch(/books|later|aria2/);
-      const denied = { failed: transport.codeOf(Code.PermissionDenied) };
-      for (const name of ["books", "mount:later", "aria2_secret", "nothing"])
-        expect(await call(rollback, { to: before, only: [name] }, text)).toMatchObject(denied);
-    });
-
-    test("the history shows a mount item by item, with its secrets masked", async () => {
-      await admin.mounts.saveMounts({ mounts: [{ name: "films", config: { password: "new" } }] });
-      const { revision } = await admin.mounts.listMounts({});
-      const page = { keys: ["mount:films"], revision: String(revision) };
-      expect(await call(listRevisions, { pageSize: 1 })).toMatchObject({ revisions: [page] });
-      const secret = {
-        name: "config.password",
-        old_value: "********",
-        new_value: "********",
-        secret: true,
-      };
-      expect(await call(getRevision, { revision })).toMatchObject({
-        revision: page,
-        changes: [{ key: "mount:films", kind: "CHANGE_KIND_CHANGED", items: [secret] }],
-      });
-      const diff = await call(diffRevisions, { from: before, to: 0n });
-      const { changes } = diff as { changes: { key: string; items: { name: string }[] }[] };
-      const items = Object.fromEntries(
-        changes.map((change) => [change.key, change.items.map(({ name }) => name)]),
-      );
-      expect(items["mount:films"]).toEqual([
-        "config.username",
-        "members.remark",
-        "config.password",
-      ]);
-      expect(items["mount:later"]).toEqual([
-        "mount_path",
-        "driver",
-        "disabled",
-        "content",
-        "sites",
-        "config.root_folder_path",
-      ]);
-      expect(JSON.stringify(diff)).not.toContain(PASSWORD);
-    });
   },
 );
+
+describe("a rollback over REST", () => {
+  const transport = startedForAll(() => restTransport(service.port));
+  const call = callOver(transport);
+
+  test("`only` narrows it to a kind, a key, or a name, with the kind or without", async () => {
+    const restored = async (...only: string[]) => {
+      const reply = await call(rollback, { to: before, only, dryRun: true });
+      const { results } = reply as { results: { key: string; outcome: string }[] };
+      return results.map(({ key }) => key).sort();
+    };
+    const mounts = ["mount:books", "mount:films", "mount:later"];
+    expect(await restored("settings")).toEqual(["aria2_secret", "site_title"]);
+    expect(await restored("mounts")).toEqual(mounts);
+    expect(await restored("mounts", "site_title")).toEqual([...mounts, "site_title"]);
+    expect(await restored("films")).toEqual(["mount:films"]);
+    expect(await restored("/films")).toEqual(["mount:films"]);
+    expect(await restored("mount:films", "mount:books")).toEqual(["mount:books", "mount:films"]);
+    expect(await restored("setting:site_title")).toEqual(["site_title"]);
+    // Known, and not changed since.
+    expect(await restored("team", "logo")).toEqual([]);
+  });
+
+  test("a name that does not exist, or that several have, is refused", async () => {
+    const failure = async (only: string[]) => call(rollback, { to: before, only, dryRun: true });
+    for (const name of ["film", "mount:site_title", "setting:books", "", "/nowhere"])
+      expect(await failure(["site_title", name]), name).toMatchObject({
+        failed: transport.codeOf(Code.NotFound),
+        message: expect.stringContaining(`nothing has the name "${name}"`),
+      });
+    await admin.settings.saveSettings({ settings: [{ key: "films", value: "a setting" }] });
+    expect(await failure(["films"])).toMatchObject({
+      failed: transport.codeOf(Code.InvalidArgument),
+      message: expect.stringContaining("setting:films, mount:films"),
+    });
+    expect(await failure(["setting:films"])).toMatchObject({ results: [{ key: "films" }] });
+    await call(rollback, { to: before, only: ["setting:films"] });
+  });
+
+  test("what the token has no scope for is skipped by name, and refused if nothing remains", async () => {
+    const token = async (...scopes: string[]) => (await give(admin, scopes)).text;
+    const blind = await token("history:rollback");
+    const scope = (name: string) => expect.stringContaining(`the scope ${name}`);
+    expect(await call(rollback, { to: before, dryRun: true }, blind)).toMatchObject({
+      results: [
+        { key: "aria2_secret", outcome: "skipped" },
+        { key: "site_title", outcome: "changed" },
+        { kind: "mount", key: "mounts", outcome: "skipped", note: scope("mounts:read") },
+      ],
+    });
+    const reader = await token("history:rollback", "mounts:read");
+    const reply = await call(rollback, { to: before, dryRun: true }, reader);
+    const { results } = reply as { results: { key: string; outcome: string; note: string }[] };
+    const mounts = results.filter(({ key }) => key.startsWith("mount:"));
+    expect(outcomes(mounts).sort()).toEqual([
+      "mount:books skipped",
+      "mount:films skipped",
+      "mount:later skipped",
+    ]);
+    for (const { note } of mounts) expect(note).toEqual(scope("mounts:write"));
+    const denied = { failed: transport.codeOf(Code.PermissionDenied) };
+    for (const only of [["mounts"], ["films"], ["mount:films", "mount:books"]]) {
+      expect(await call(rollback, { to: before, only }, reader)).toMatchObject({
+        ...denied,
+        message: scope("mounts:write"),
+      });
+    }
+    expect(await call(rollback, { to: before, only: ["mount:films"] }, blind)).toMatchObject({
+      ...denied,
+      message: scope("mounts:read"),
+    });
+    expect(await titleNow()).toBe("After");
+  });
+
+  test("a token with limits restores what is within them, and is told that others stay", async () => {
+    const limits = ["mount:/films", "key:site_*"];
+    const scopes = ["history:rollback", "mounts:write", "settings:read"];
+    const { text } = await give(admin, scopes, limits);
+    const reply = await call(rollback, { to: before, dryRun: true }, text);
+    const others = expect.stringContaining("outside the limits");
+    expect(reply).toMatchObject({
+      results: [
+        { key: "site_title", outcome: "changed" },
+        { key: "settings", outcome: "skipped", note: others },
+        { key: "mount:films", outcome: "changed" },
+        { key: "mounts", outcome: "skipped", note: others },
+      ],
+    });
+    expect(JSON.stringify(reply)).not.toMatch(/books|later|aria2/);
+    const denied = { failed: transport.codeOf(Code.PermissionDenied) };
+    for (const name of ["books", "mount:later", "aria2_secret", "nothing"])
+      expect(await call(rollback, { to: before, only: [name] }, text)).toMatchObject(denied);
+  });
+
+  test("the history shows a mount item by item, with its secrets masked", async () => {
+    await admin.mounts.saveMounts({ mounts: [{ name: "films", config: { password: "new" } }] });
+    const { revision } = await admin.mounts.listMounts({});
+    const page = { keys: ["mount:films"], revision: String(revision) };
+    expect(await call(listRevisions, { pageSize: 1 })).toMatchObject({ revisions: [page] });
+    const secret = {
+      name: "config.password",
+      old_value: "********",
+      new_value: "********",
+      secret: true,
+    };
+    expect(await call(getRevision, { revision })).toMatchObject({
+      revision: page,
+      changes: [{ key: "mount:films", kind: "CHANGE_KIND_CHANGED", items: [secret] }],
+    });
+    const diff = await call(diffRevisions, { from: before, to: 0n });
+    const { changes } = diff as { changes: { key: string; items: { name: string }[] }[] };
+    const items = Object.fromEntries(
+      changes.map((change) => [change.key, change.items.map(({ name }) => name)]),
+    );
+    expect(items["mount:films"]).toEqual(["config.username", "members.remark", "config.password"]);
+    expect(items["mount:later"]).toEqual([
+      "mount_path",
+      "driver",
+      "disabled",
+      "content",
+      "sites",
+      "config.root_folder_path",
+    ]);
+    expect(JSON.stringify(diff)).not.toContain(PASSWORD);
+  });
+});
 
 test("a rollback of a mount names its secrets that are not as they were", async () => {
   await admin.mounts.saveMounts({

@@ -1,5 +1,5 @@
 import { rm } from "node:fs/promises";
-import { describe, expect } from "vitest";
+import { describe, expect, vi } from "vitest";
 import { newDatabaseFolder } from "../../../store/folder.ts";
 import { nameOf, SOON } from "../../../store/postgres/opened.ts";
 import { serverOfFile, startPostgres } from "../../../store/postgres/server.ts";
@@ -42,7 +42,10 @@ describe("PostgreSQL, after a standby without the last commits took over", () =>
         copy: async () => {
           const [written] = await primary.query("select pg_current_wal_lsn() as at");
           const has = `select pg_last_wal_replay_lsn() >= '${written?.["at"]}' as has`;
-          await expect.poll(() => standby.query(has), SOON).toEqual([{ has: true }]);
+          await vi.waitFor(
+            async () => expect(await standby.query(has)).toEqual([{ has: true }]),
+            SOON,
+          );
           await standby.kill("SIGKILL");
         },
         putBack: async () => {
