@@ -22,7 +22,7 @@ test("Unicode normalization, which takes quadratic time, is only applied to shor
     // At most 1,024 characters (archive/rpc.ts).
     "archive/passphrase.ts",
     // Arguments of a command.
-    "cli/mount-pattern.ts",
+    "cli/name-pattern.ts",
     // Bounded in the function itself.
     "client/share-text.ts",
     "mounts/site/adoption.ts",

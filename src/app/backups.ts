@@ -96,13 +96,13 @@ export async function openBackups(config: Config, parts: BackupParts): Promise<O
   return { backups, schedule: schedule.state, stop: schedule.stop };
 }
 
-/** State of the backups in one line, such as `newest 3 h ago; next 2026-01-02T03:30:00.000Z`. */
+/** State of the backups in one line, such as `newest 3 h ago; next in 5 h`. */
 export function scheduleText({ newest, nextTime, problem }: ScheduleState, now: number): string {
   const age = newest === undefined ? "no backup yet" : `newest ${ageText(now - newest.time)} ago`;
   return [
     ...(problem === "" ? [] : [`failing: ${String(problem)}`]),
     age,
-    ...(nextTime === undefined ? [] : [`next ${new Date(nextTime).toISOString()}`]),
+    ...(nextTime === undefined ? [] : [`next in ${ageText(nextTime - now)}`]),
   ].join("; ");
 }
 

@@ -245,6 +245,11 @@ export function untilText(end: Timestamp | undefined): string {
   return end === undefined ? "never expires" : `until ${localTime(timestampMs(end))}`;
 }
 
+/** `1 setting differs`, `2 settings differ`. */
+export function countedDiffers(number: number, noun: string): string {
+  return `${counted(number, noun)} ${number === 1 ? "differs" : "differ"}`;
+}
+
 /** `1 setting`, `2 settings`. */
 export function counted(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;

@@ -24,7 +24,7 @@ import { tokenCommand } from "./command/token.ts";
 import { userCommand } from "./command/user.ts";
 import { watchCommand } from "./command/watch.ts";
 import { webhookCommand } from "./command/webhook.ts";
-import { actionNamed, type Command, missingArgument, usagesOf } from "./command.ts";
+import { actionNamed, type Command, missingArgument, tooMany, usagesOf } from "./command.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { CliFailure, EXIT, type ExitCode, exitMeanings, OutputClosed, usage } from "./failure.ts";
 import { createOutput, type Output, printableText } from "./output.ts";
@@ -147,12 +147,12 @@ async function runCommand(
 }
 
 function checkCount(
-  { name, usage: usages, positionals: [min, max] }: Command,
+  { name, actions, usage: usages, positionals: [min, max], instead }: Command,
   given: number,
 ): void {
   if (given < min) throw usage(missingArgument(name, given, usages));
-  if (given > max)
-    throw usage(`more than ${max} argument${max === 1 ? "" : "s"}: put text with spaces in quotes`);
+  if (given > max && actions === undefined)
+    throw usage(`${tooMany(name, max, instead)} (put text with spaces in quotes)`);
 }
 
 async function report(error: unknown, { args }: World, errors: Output): Promise<ExitCode> {

@@ -26,8 +26,10 @@ export interface Command {
   readonly offline: boolean;
   /** Whether the command uses no token. */
   readonly anonymous?: true;
-  /** Minimum and maximum number of positional arguments. */
+  /** Minimum and maximum number of positional arguments; with actions, these decide the maximum. */
   readonly positionals: readonly [min: number, max: number];
+  /** Flag that has what a further argument would be, such as `--group GROUPS`. */
+  readonly instead?: string;
   /**
    * Runs the command; a return is success.
    *
@@ -65,6 +67,8 @@ export interface Action {
   readonly count: number | readonly [min: number, max: number];
   /** Accepted flags of its command. Default: all. */
   readonly flags?: readonly FlagName[];
+  /** Flag that has what a further argument would be, such as `--site NAME`. */
+  readonly instead?: string;
   /** It removes or ends something: without a terminal it needs `--yes`. */
   readonly removes?: true;
   readonly act: (run: CommandRun, rest: readonly string[]) => Promise<void>;
@@ -123,15 +127,19 @@ export function actionNamed({ name: command, actions = {} }: Command, name: stri
 
 function checkCount(
   what: string,
-  { count }: Action,
+  { count, instead }: Action,
   { given, usages }: { readonly given: number; readonly usages: readonly string[] },
 ): void {
   const [min, max] = typeof count === "number" ? [count, count] : count;
   if (given >= min && given <= max) return;
   if (given < min) throw usage(`${what}: ${missingArgument(what, given, usages)}`);
-  if (max === 0) throw usage(`${what} takes no arguments`);
-  if (min === max) throw usage(`${what} takes ${max === 1 ? "one argument" : `${max} arguments`}`);
-  throw usage(`${what}: more than ${counted(max, "argument")}`);
+  throw usage(tooMany(what, max, instead));
+}
+
+/** Problem of more than `max` arguments. It quotes none: one may be a secret. */
+export function tooMany(what: string, max: number, instead?: string): string {
+  const taken = max === 0 ? "no arguments" : counted(max, "argument");
+  return `${what} takes ${taken}${instead === undefined ? "" : `; use ${instead}`}`;
 }
 
 /** Names the first argument of the usage that is not given, such as `NEW-NAME is missing`. */

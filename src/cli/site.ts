@@ -16,7 +16,7 @@ import { quote } from "../config/complaint.ts";
 import { nameList } from "../config/value.ts";
 import { setOwn } from "../own-value.ts";
 import { suggestion } from "../suggestion.ts";
-import { counted, localTime } from "./argument.ts";
+import { countedDiffers, localTime } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
 import { usage } from "./failure.ts";
 import { readText, readValue } from "./file.ts";
@@ -150,8 +150,7 @@ export function differenceCount(differences: readonly SiteDifference[]): string 
       ({ standing }) => STANDINGS[standing],
     ),
   ).map(([name, of = []]) => `${of.length} ${name}`);
-  const verb = differing === 1 ? "differs" : "differ";
-  return [`${counted(differing, "setting")} ${verb}`, ...others].join(", ");
+  return [countedDiffers(differing, "setting"), ...others].join(", ");
 }
 
 /** Prints the results of settings. */

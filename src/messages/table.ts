@@ -163,7 +163,7 @@ export const MESSAGES = {
   STAYS_AS_IT_IS: "is left unchanged: {reason}",
   SECRET_LEFT_OUT: "is a secret and was omitted when the backup was written",
   SEALED_IN_BACKUP: "is sealed; give the passphrase",
-  OTHER_THINGS_IN_BACKUP: "{count} entries, which Mooring does not keep",
+  OTHER_THINGS_IN_BACKUP: "not kept by Mooring: {count} in the file",
   DIFFERS_BY_SITE: "often differs from site to site",
   READ_AT_START: "the site reads it at its next start",
   ROLE_BY_NAME: "the site identifies a role by its name; roles differ from site to site",
@@ -247,7 +247,7 @@ export const MESSAGES = {
     'mooring-at-least-revision must be a revision, such as 42, not "{text}"',
   TOO_MANY_KEYS: "give at most {most} keys, not {count}",
   TOO_MANY_CUSTOM_SETTINGS:
-    "there would be {count} custom settings, and the limit is {most}: delete some first, or raise MOORING_MAX_CUSTOM_SETTINGS; nothing was saved",
+    "the limit of custom settings is {most}, and there would be {count}: delete some first, or raise MOORING_MAX_CUSTOM_SETTINGS; nothing was saved",
   SPACE_SHARE_EXHAUSTED:
     "settings and mounts would fill more than {percent} % of their space, which is the share of this token: shorten or delete some first, or ask an administrator; nothing was saved",
   SETTINGS_TOO_LARGE:
@@ -304,7 +304,7 @@ export const MESSAGES = {
   SITE_TOKEN_REFUSED: "{site} refuses the token of Mooring",
   SITE_TOKEN_ENDS: "The token of {site} expires",
   OWN_TOKEN_ENDS: "The token {name} expires",
-  TOKEN_ENDS: "it expires in {days} days or less, at {time}",
+  TOKEN_ENDS: "it expires at {time}, in {days} d or less",
   TOKEN_HAS_ENDED: "it expired at {time}",
   BACKUP_FAILS: "The backup to {name} failed",
   INCIDENT_RESOLVED: "Resolved: {title}",
@@ -316,8 +316,9 @@ export const MESSAGES = {
   NO_MOUNTS_ON_SITES: "No site has a mount.",
   MOUNTS_FAIL: "Mounts that do not work ({count}): {names}.",
   MOUNTS_NOT_LISTED:
-    "{count} of {total} mounts were not listed at their providers since they were changed, so it is unknown whether they work: {names}.",
-  MOUNTS_LISTED: "{count} of {total} mounts were listed at their providers, the first at {time}.",
+    "Mounts that were not listed at their providers since they were changed, so that it is unknown whether they work ({count} of {total}): {names}.",
+  MOUNTS_LISTED:
+    "Mounts that were listed at their providers: {count} of {total}, the first at {time}.",
   SITE_NOT_READ: "{site} is not read ({cause}); last time: {time}.",
   SITE_IS_PAUSED: "paused",
   SITE_NOT_YET_READ: "it has not been read yet",
@@ -512,13 +513,13 @@ export const MESSAGES = {
   // Backups, sealing, formats of values, and other messages
   HEALTH_SERVICE_UNKNOWN: 'unknown service "{name}"',
   MORE_PROBLEMS: "{problem}; {more}",
-  MORE_LINES: "and {count} more lines are wrong",
+  MORE_LINES: "other wrong lines: {count}",
   ONE_MORE_LINE: "and 1 more line is wrong",
   THE_MOUNT: 'the mount "{name}"',
   ANOTHER_MOUNT: "another mount",
   ON_SITE: ' on the site "{site}"',
   NO_SEALING_KEY: "no sealing key is configured",
-  NOT_AMONG_KEYS: "it is not among the {count} configured keys",
+  NOT_AMONG_KEYS: "it is not among the configured keys ({count})",
   KEYLESS: "a setting without a key",
   NOT_ADMIN: "You are not an admin",
   VISITOR_UNKNOWN: "the upstream did not identify the user: {words}",
@@ -580,7 +581,7 @@ export const MESSAGES = {
   ENTRY_NOT_FOUND: "there is no entry {name}.{hint}",
   NAMES_NEED_ONE_PART: "{field} requires exactly one part in only",
   BACKUP_DAMAGED: "the backup is damaged: its entries are not those that were written",
-  BACKUP_COUNTS_DIFFER: "the backup is damaged: {part} has {found} entries in place of {count}",
+  BACKUP_COUNTS_DIFFER: "the backup is damaged: entries of {part}: {found} in place of {count}",
   BACKUP_NOT_ARCHIVE: "the file is not a backup of this program",
   BACKUP_NOT_FOUND: "there is no backup {name}: mooring backup list shows them",
   BACKUP_TARGET_MISSING:

@@ -417,7 +417,7 @@ describe("an import", () => {
     );
     expect(results.map(({ part }) => part)).toEqual(["boats", "boats"]);
     expect(skipped.map(({ part, count, reason }) => [part, count, String(reason)])).toEqual([
-      ["ropes", 1, "1 entries, which Mooring does not keep"],
+      ["ropes", 1, "not kept by Mooring: 1 in the file"],
       ["piers", 1, expect.stringContaining("sites:manage")],
       ["buoys", 1, expect.stringContaining("mount:/*")],
       ["captains", 1, expect.stringContaining("sites:manage")],

@@ -184,7 +184,7 @@ describe("import", () => {
     ]) {
       const { code, out, err } = await cli(["import", "page.json"]);
       expect(out).toMatch(new RegExp(`^${begin}, revision \\d+: ${count}, 3 skipped$`, "m"));
-      expect(out).toMatch(/^users +1 +skipped +1 entries, which Mooring does not keep$/m);
+      expect(out).toMatch(/^users +1 +skipped +not kept by Mooring: 1 in the file$/m);
       expect(err.split("\n")).toEqual([
         "mooring: token, version, index_progress left out: --include-server-own imports them too",
         "mooring import: not imported as in the file: users (1) (--accept-loss: exit with 0)",

@@ -69,7 +69,7 @@ describe("an invalid command line", () => {
     [["mount", "copy", "a"], "mount copy: NEW-NAME is missing"],
     [["mount", "create", "a"], "mount create: PATH is missing"],
     [["site"], "site: an action is missing, such as site add"],
-    [["diff", "1", "2", "3"], "more than 2 arguments"],
+    [["diff", "1", "2", "3"], "diff takes 2 arguments"],
     [["list", "--chnged"], "did you mean --changed?"],
     [["list", "--limit", "3"], 'unknown flag "--limit"'],
   ])("%j ends with 2 and suggests the nearest name", async (args, reason) => {

@@ -163,7 +163,7 @@ describe("import of the whole site", () => {
       const read = await service.cli(["import", ...args, "--dry-run"]);
       expect(read.code).toBe(4);
       expect(read.out).toMatch(/^settings +site_title +changed$/m);
-      expect(read.out).toMatch(/^users +1 +skipped +1 entries, which Mooring does not keep/m);
+      expect(read.out).toMatch(/^users +1 +skipped +not kept by Mooring: 1 in the file/m);
       expect(read.out).toMatch(/: 0 created, 1 changed, 1 unchanged, 0 skipped$/m);
     }
     const read = await service.cli(["import", "data.db", "--dry-run"]);

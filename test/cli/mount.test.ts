@@ -68,7 +68,7 @@ test("a failing mount is shown, tested and mounted again by the commands of docs
   expect(failed.code).toBe(4);
   expect(failed.out).toMatch(/^films on harbour \(\/films\): fails \(.*object not found\)$/m);
   expect(failed.out).toMatch(/^books on harbour \(\/books\): works \(0 entries\)$/m);
-  expect(failed.err).toContain("1 of 3 mounts do not work");
+  expect(failed.err).toContain("1 of 3 mounts does not work");
   expect((await mount("list")).out).toMatch(/films +.*harbour: failing \(.*object not found/);
   const shown = (await mount("get", "films")).out;
   expect(shown).toMatch(/^on harbour +failing \(.*object not found\), since \d/m);

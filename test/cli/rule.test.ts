@@ -93,3 +93,23 @@ test("a rule is moved and deleted here and there", async () => {
   expect(await cli("delete", "/other", "/films", "/secret", "--yes")).toMatchObject({ code: 0 });
   await expect.poll(() => site.rules.rows.size).toBe(0);
 });
+
+test("delete takes patterns, and shows what they match", async () => {
+  for (const path of ["/old/a", "/old/b", "/kept"])
+    await cli("create", path, "hide=x", "sites=none");
+  expect(await cli("delete", "/nothing/*", "--yes")).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('no rule matches "/nothing/*"'),
+  });
+  const dry = await cli("delete", "/old/*", "--dry-run");
+  expect(dry).toMatchObject({ code: 0, out: "/old/a: deleted\n/old/b: deleted\n" });
+  expect(dry.err).toContain("the patterns match: /old/a, /old/b");
+  const refused = await cli("delete", "/old/*");
+  expect(refused).toMatchObject({
+    code: 4,
+    err: expect.stringContaining("/old/a, /old/b would be"),
+  });
+  expect((await cli("delete", "/old/*", "--yes")).code).toBe(0);
+  expect((await cli("list")).out).toMatch(/^\/kept /m);
+  expect((await cli("list")).out).not.toContain("/old/");
+});

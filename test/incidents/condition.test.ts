@@ -147,7 +147,7 @@ test("a token is announced 14, 3 and 1 days before its end and at it, and closes
     await watch.run();
     clock.now += DAY;
   }
-  const ends = (days: number) => `token credential: it expires in ${days} days or less, at ${time}`;
+  const ends = (days: number) => `token credential: it expires at ${time}, in ${days} d or less`;
   expect(events).toEqual([
     `opened ${ends(14)}`,
     `changed ${ends(3)}`,
@@ -165,5 +165,7 @@ test("the token of a site that is a JWT is announced too", async () => {
   const exp = Math.floor((clock.now + 2 * DAY) / 1_000);
   sites[0] = { ...sites[0], token: `${part({ alg: "HS256" })}.${part({ exp })}.x` } as Site;
   await newWatch().run();
-  expect(events).toEqual([expect.stringMatching(/^opened token credential: it expires in 3 days/)]);
+  expect(events).toEqual([
+    expect.stringMatching(/^opened token credential: it expires at .*, in 3 d/),
+  ]);
 });

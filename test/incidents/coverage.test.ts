@@ -16,22 +16,22 @@ test.each<[string, Partial<Coverage>, string]>([
   [
     "with all mounts listed: the oldest listing counts",
     { mounts: [mount("/a", AT + 60_000), mount("/b", AT)] },
-    "There are no open incidents. 2 of 2 mounts were listed at their providers, the first at 2026-11-26 15:10 UTC.",
+    "There are no open incidents. Mounts that were listed at their providers: 2 of 2, the first at 2026-11-26 15:10 UTC.",
   ],
   [
     "with some mounts not listed",
     { mounts: [mount("/a", AT), mount("/b")] },
-    'There are no open incidents. 1 of 2 mounts were not listed at their providers since they were changed, so it is unknown whether they work: home /b. 1 of 2 mounts were listed at their providers, the first at 2026-11-26 15:10 UTC. To list them now: "mooring mount test --all".',
+    'There are no open incidents. Mounts that were not listed at their providers since they were changed, so that it is unknown whether they work (1 of 2): home /b. Mounts that were listed at their providers: 1 of 2, the first at 2026-11-26 15:10 UTC. To list them now: "mooring mount test --all".',
   ],
   [
     "without probes",
     { mounts: [mount("/b")], interval: 0 },
-    'There are no open incidents. 1 of 1 mounts were not listed at their providers since they were changed, so it is unknown whether they work: home /b. Mooring lists none by itself (MOORING_PROBE_INTERVAL=0s): "mooring mount test --all" lists them now.',
+    'There are no open incidents. Mounts that were not listed at their providers since they were changed, so that it is unknown whether they work (1 of 1): home /b. Mooring lists none by itself (MOORING_PROBE_INTERVAL=0s): "mooring mount test --all" lists them now.',
   ],
   [
     "with a mount that fails without an incident",
     { mounts: [mount("/a", AT, true)] },
-    "There are no open incidents. Mounts that do not work (1): home /a. 1 of 1 mounts were listed at their providers, the first at 2026-11-26 15:10 UTC.",
+    "There are no open incidents. Mounts that do not work (1): home /a. Mounts that were listed at their providers: 1 of 1, the first at 2026-11-26 15:10 UTC.",
   ],
   [
     "with sites that are not read",

@@ -106,3 +106,15 @@ test("a parameter value that looks like a parameter is not replaced", () => {
   const error = notFound(message("SETTING_NOT_FOUND", { key: "{key}$&$1" }));
   expect(error.message).toBe('there is no setting "{key}$&$1"');
 });
+
+test("a number that may be 1 is not followed by a plural", () => {
+  // Numbers beside a limit are greater than it, and a digest has at least two incidents.
+  const always = ["INCIDENTS_TOGETHER", "INCIDENTS_RESOLVED"];
+  const wrong = ids.filter(
+    (id) =>
+      /\{(?:count|days|total|found)\} [a-z-]+s\b/.test(MESSAGES[id]) &&
+      !/\{most\}|\{least\}/.test(MESSAGES[id]) &&
+      !always.includes(id),
+  );
+  expect(wrong).toEqual([]);
+});

@@ -28,7 +28,7 @@ describe("all settings together", () => {
     const failure = await failureOf(() => save(one, { c: "1" }));
     expect(failure).toMatchObject(exhausted);
     expect(failure.message).toContain(
-      "there would be 3 custom settings, and the limit is 2: delete",
+      "the limit of custom settings is 2, and there would be 3: delete",
     );
     await save(one, { site_title: "a known one" });
     expect(one.ledger.snapshot().totals["custom"]).toBe(2);

@@ -112,7 +112,7 @@ const CASES: Readonly<Record<FormatName, Cases>> = {
       [`/${long}/`, "line 1 has 5002 characters"],
       ["\n".repeat(1_000), "has 1001 lines"],
       ["(\n)\n[\n]\n{\n}\n*", "line 5 must be"],
-      ["(\n)\n[\n]\n{\n}\n*", "and 2 more lines are wrong"],
+      ["(\n)\n[\n]\n{\n}\n*", "other wrong lines: 2"],
       ["(\n)\n[\n]\n{\n}", "and 1 more line is wrong"],
       [`/${"(".repeat(4_000)}/`, "line 1 must be a regular expression"],
     ],

@@ -37,7 +37,7 @@ test("a service with a schedule makes its first backup at the start", async () =
       .toEqual([expect.stringMatching(/\.json$/)]);
     await expect
       .poll(() => readyz(service.port))
-      .toMatch(/^200 .*backups: ok \(newest 0 min ago; next /s);
+      .toMatch(/^200 .*backups: ok \(newest 0 min ago; next in \d+ (min|h|days)\b/s);
     const { schedule, timeZone, keep, problem, nextTime } = await admin.backup.listBackups({});
     expect({ schedule, keep, problem }).toEqual({
       schedule: "30 3 * * *",

@@ -56,10 +56,20 @@ const following = [
 ] as const satisfies readonly FlagName[];
 
 const actions: Readonly<Record<string, Action>> = {
-  list: { count: 0, flags: [...filters, "follow", "after"], act: listOrFollow },
-  verify: { count: 0, flags: ["checkpoint"], act: verifyAudit },
-  export: { count: 0, flags: ["after"], act: exportAudit },
-  checkpoint: { count: 0, flags: ["output", "force"], act: writeCheckpoint },
+  list: {
+    count: 0,
+    flags: [...filters, "follow", "after"],
+    instead: "--actor NAME, --method RPCS or --subject GLOB",
+    act: listOrFollow,
+  },
+  verify: { count: 0, flags: ["checkpoint"], instead: "--checkpoint PATH", act: verifyAudit },
+  export: { count: 0, flags: ["after"], instead: "--after ROW", act: exportAudit },
+  checkpoint: {
+    count: 0,
+    flags: ["output", "force"],
+    instead: "--output PATH",
+    act: writeCheckpoint,
+  },
 };
 
 export const auditCommand: Command = {

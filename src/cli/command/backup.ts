@@ -57,7 +57,7 @@ const createFlags: readonly FlagName[] = [
 ];
 
 const actions: Readonly<Record<string, Action>> = {
-  create: { count: 0, flags: createFlags, act: createBackup },
+  create: { count: 0, flags: createFlags, instead: "--output FILE", act: createBackup },
   list: { count: 0, flags: [], act: list },
   check: { count: 1, flags: ["passphrase-file"], act: check },
   restore: { count: 1, flags: restoreFlags, act: restore },

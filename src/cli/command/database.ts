@@ -8,8 +8,13 @@ import { CliFailure, EXIT, usage } from "../failure.ts";
 const PROGRESS = 10_000;
 
 const actions: Readonly<Record<string, Action>> = {
-  copy: { count: 0, flags: ["from", "to", "dry-run"], act: copy },
-  check: { count: 0, flags: [], act: check },
+  copy: {
+    count: 0,
+    flags: ["from", "to", "dry-run"],
+    instead: "--from DB and --to DB",
+    act: copy,
+  },
+  check: { count: 0, flags: [], instead: "--database DB", act: check },
 };
 
 export const databaseCommand: Command = {

@@ -125,6 +125,8 @@ async function writeRevision({ args, output, connect }: CommandRun, text: string
   const filters = ["key", "actor", "since", "until", "limit"] as const;
   const given = filters.find((name) => args.text(name) !== undefined);
   if (given !== undefined) throw usage(`--${given} applies to a list, not to one revision`);
+  if (!/^\d/.test(text))
+    throw usage("history takes the number of a revision; use --key KEY for a setting");
   const revision = revisionNumber(text, "the revision");
   const client = await connect();
   const reply = await client.getRevision({ revision });

@@ -19,10 +19,10 @@ import { limitOf, readPages } from "../pages.ts";
 const flags: readonly FlagName[] = ["all", "comment", "date", "failed", "limit", "site"];
 
 const actions: Readonly<Record<string, Action>> = {
-  list: { count: 0, flags: ["all", "date", "limit", "site"], act: list },
-  days: { count: 0, flags: ["failed", "limit", "site"], act: days },
+  list: { count: 0, flags: ["all", "date", "limit", "site"], instead: "--site NAME", act: list },
+  days: { count: 0, flags: ["failed", "limit", "site"], instead: "--site NAME", act: days },
   show: { count: 1, flags: [], act: show },
-  ack: { count: 1, flags: ["comment"], act: acknowledge },
+  ack: { count: 1, flags: ["comment"], instead: "--comment TEXT", act: acknowledge },
   watch: { count: 0, flags: [], act: watch },
 };
 

@@ -39,14 +39,14 @@ import {
   writeStatus,
   writeTests,
 } from "../mount.ts";
-import { expandMounts } from "../mount-pattern.ts";
+import { expandPatterns } from "../name-pattern.ts";
 import { readPages } from "../pages.ts";
 import { canAsk } from "../prompt.ts";
 import { noticePending } from "../setting-table.ts";
 import { timeLimit } from "../time-limit.ts";
 
 const actions: Readonly<Record<string, Action>> = {
-  list: { count: 0, act: list },
+  list: { count: 0, instead: "--site NAME", act: list },
   get: { count: 1, act: get },
   create: { count: [3, 500], act: createOne },
   set: { count: [1, 500], act: set },
@@ -78,7 +78,7 @@ export const mountCommand: Command = {
     "mount delete NAME|PATTERN... [--dry-run] [--yes]",
     "mount compare SITE",
     "mount sync SITE [NAME...] [--yes]",
-    "mount test NAME...|--all [--site NAME]",
+    "mount test NAME|PATTERN...|--all [--site NAME]",
     "mount adopt SITE [NAME...] [--dry-run] [--yes] [--accept-loss]",
     "mount import FILE [--site NAMES] [--dry-run] [--yes] [--accept-loss]",
     "mount export [NAME...] [--secrets MODE] [--output PATH]",
@@ -99,8 +99,8 @@ export const mountCommand: Command = {
     "the backup page of that site's server. import and adopt exit with 4 when they skip",
     "a mount or cannot keep a value. A change that removes, disables or remounts",
     "something on a running server asks first; without a terminal, removals and",
-    "disabling need --yes. delete takes patterns in quotes ('films*', '/old/*') and",
-    "shows what they match.",
+    "disabling need --yes. delete and test take patterns in quotes ('films*', '/old/*')",
+    "and show what they match.",
   ],
   flags: [
     "accept-loss",
@@ -260,8 +260,7 @@ async function rename(
 async function remove(run: CommandRun, given: readonly string[]): Promise<void> {
   const { args, output, notice } = run;
   const mounts = await client(run);
-  const names = await expandMounts(given, () => allMounts(mounts));
-  if (names.join() !== given.join()) notice(`the patterns match: ${names.join(", ")}`);
+  const names = await expandPatterns(run, given, { noun: "mount", list: () => pathsOf(mounts) });
   const request = { names: [...names], reason: reasonOf(run) };
   const reply = await confirmed(
     run,
@@ -272,6 +271,12 @@ async function remove(run: CommandRun, given: readonly string[]): Promise<void> 
   await writeResults(output, reply.results);
   if (args.is("dry-run")) notice("nothing was changed");
   noticePending(run, reply.pendingSites);
+}
+
+/** Names and paths of all mounts that the token may read, for patterns. */
+async function pathsOf(mounts: Awaited<ReturnType<typeof client>>) {
+  const all = await allMounts(mounts);
+  return all.map(({ name, mountPath: path }) => ({ name, path }));
 }
 
 /** All mounts that the token may read. */
@@ -320,19 +325,24 @@ function remedies(statuses: readonly MountStatus[]): readonly string[] {
   return [...new Set(statuses.map(({ remedy }) => remedy).filter((text) => text !== ""))];
 }
 
-async function test(run: CommandRun, names: readonly string[]): Promise<void> {
+async function test(run: CommandRun, given: readonly string[]): Promise<void> {
   const { args, output, notice } = run;
-  if ((names.length === 0) !== args.is("all"))
+  if ((given.length === 0) !== args.is("all"))
     throw usage("mount test requires names of mounts, or --all");
+  const mounts = await client(run);
+  const names = await expandPatterns(run, given, { noun: "mount", list: () => pathsOf(mounts) });
   const request = { names: [...names], site: args.text("site") ?? "" };
-  const reply = await (await client(run)).testMounts(request, timeLimit(run, TEST_TIME_LIMIT));
+  const reply = await mounts.testMounts(request, timeLimit(run, TEST_TIME_LIMIT));
   const { tests } = reply;
   if (args.is("json")) await output.json(TestMountsResponseSchema, reply);
   else if (tests.length === 0) notice("there are no mounts on sites");
   else await writeTests(output, tests);
   const bad = tests.filter(({ outcome, error }) => error !== "" && outcome !== "disabled");
   if (bad.length > 0)
-    throw new CliFailure(EXIT.refused, `${bad.length} of ${tests.length} mounts do not work`);
+    throw new CliFailure(
+      EXIT.refused,
+      `${bad.length} of ${counted(tests.length, "mount")} ${bad.length === 1 ? "does" : "do"} not work`,
+    );
 }
 
 async function adopt(run: CommandRun, [site = "", ...names]: readonly string[]): Promise<void> {

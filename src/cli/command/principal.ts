@@ -18,7 +18,7 @@ import { canAsk, confirm } from "../prompt.ts";
 
 const actions: Readonly<Record<string, Action>> = {
   list: { count: 0, flags: ["limit"], act: listPrincipals },
-  create: { count: 1, flags: ["kind"], act: createPrincipal },
+  create: { count: 1, flags: ["kind"], instead: "--kind KIND", act: createPrincipal },
   disable: { count: 1, flags: ["yes"], removes: true, act: disablePrincipal },
 };
 

@@ -82,6 +82,7 @@ export const listCommand: Command = {
   flags: ["group", "changed", "reveal"],
   offline: true,
   positionals: [0, 0],
+  instead: "--group GROUPS, or get KEY for one setting",
   run: async ({ args, output, connect, notice }) => {
     const text = args.text("group");
     const groups = text === undefined ? [] : readGroups(text);

@@ -21,6 +21,7 @@ import { type Action, type Command, type CommandRun, runAction } from "../comman
 import { agreeToEffects, confirmed, writeResults } from "../effect.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { printEvents } from "../follow.ts";
+import { expandPatterns } from "../name-pattern.ts";
 import { readPages } from "../pages.ts";
 import { canAsk } from "../prompt.ts";
 import { readRuleMembers, writeRule, writeRuleStatus, writeRules } from "../rule.ts";
@@ -28,7 +29,7 @@ import { noticePending } from "../setting-table.ts";
 import { timeLimit } from "../time-limit.ts";
 
 const actions: Readonly<Record<string, Action>> = {
-  list: { count: 0, act: list },
+  list: { count: 0, instead: "--site NAME", act: list },
   get: { count: 1, act: get },
   create: { count: [1, 500], act: createOne },
   set: { count: [1, 500], act: set },
@@ -49,7 +50,7 @@ export const ruleCommand: Command = {
     "rule create PATH [MEMBER=VALUE...] [--dry-run]",
     "rule set PATH MEMBER=VALUE... [--dry-run] [--yes]",
     "rule move PATH NEW-PATH [--dry-run] [--yes]",
-    "rule delete PATH... [--dry-run] [--yes]",
+    "rule delete PATH|PATTERN... [--dry-run] [--yes]",
     "rule compare SITE",
     "rule sync SITE [PATH...] [--yes]",
     "rule adopt SITE [PATH...] [--dry-run] [--yes] [--accept-loss]",
@@ -66,7 +67,8 @@ export const ruleCommand: Command = {
     "use these for the password, because a process list shows arguments. compare prints",
     "what sync would change; adopt copies a server's rules to Mooring, and exits with 4",
     "when it skips one. A change of a rule on a running server asks first; without a",
-    "terminal, one that removes a rule or opens a folder needs --yes.",
+    "terminal, one that removes a rule or opens a folder needs --yes. delete takes",
+    "patterns in quotes ('/old/*') and shows what they match.",
   ],
   flags: ["accept-loss", "dry-run", "reason", "reveal", "site", "yes"],
   offline: false,
@@ -85,17 +87,22 @@ const named = (results: readonly RuleResult[]) =>
 
 async function list(run: CommandRun): Promise<void> {
   const { args, output, notice } = run;
-  const rules = await client(run);
-  const site = args.text("site") ?? "";
-  const { items } = await readPages(Number.POSITIVE_INFINITY, async (page) => {
-    const reply = await rules.listRules({ site, ...page });
-    return { items: reply.rules, next: reply.nextPageToken };
-  });
+  const items = await allRules(run, args.text("site") ?? "");
   if (args.is("json"))
     return output.json(ListRulesResponseSchema, create(ListRulesResponseSchema, { rules: items }));
   if (items.length === 0)
     return notice("there are no rules: mooring rule create, or mooring rule adopt SITE");
   await writeRules(output, items);
+}
+
+/** All rules that the token may read. @param site empty: of all sites. */
+async function allRules(run: CommandRun, site = "") {
+  const rules = await client(run);
+  const { items } = await readPages(Number.POSITIVE_INFINITY, async (page) => {
+    const reply = await rules.listRules({ site, ...page });
+    return { items: reply.rules, next: reply.nextPageToken };
+  });
+  return items;
 }
 
 async function get(run: CommandRun, [path = ""]: readonly string[]): Promise<void> {
@@ -158,9 +165,11 @@ async function move(run: CommandRun, [path = "", newPath = ""]: readonly string[
   noticePending(run, reply.pendingSites);
 }
 
-async function remove(run: CommandRun, paths: readonly string[]): Promise<void> {
+async function remove(run: CommandRun, given: readonly string[]): Promise<void> {
   const { args, output, notice } = run;
   const rules = await client(run);
+  const list = async () => (await allRules(run)).map(({ path }) => ({ name: path, path }));
+  const paths = await expandPatterns(run, given, { noun: "rule", list });
   const request = { paths: [...paths], reason: reasonOf(run) };
   const change = async (dryRun: boolean) => {
     const reply = await rules.deleteRules({ ...request, dryRun });

@@ -14,7 +14,7 @@ import {
   UpdateSiteResponseSchema,
   WatchSitesResponseSchema,
 } from "../../../gen/mooring/v1/site_service_pb.js";
-import { count, counted } from "../argument.ts";
+import { count, counted, countedDiffers } from "../argument.ts";
 import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
 import { checkDays, legend, readStrips, stripText } from "../day-strip.ts";
 import { confirmed, effectLine, writeResults as writeRecordResults } from "../effect.ts";
@@ -36,7 +36,7 @@ import {
 import { timeLimit } from "../time-limit.ts";
 
 const actions: Readonly<Record<string, Action>> = {
-  add: { count: 2, act: add },
+  add: { count: 2, instead: "--site-token-file PATH for the token", act: add },
   list: { count: 0, act: list },
   check: { count: 1, act: check },
   compare: { count: 1, act: compare },
@@ -104,9 +104,10 @@ async function add(run: CommandRun, [name = "", url = ""]: readonly string[]): P
   if (args.is("json")) return output.json(CreateSiteResponseSchema, reply);
   const { status } = reply.site ?? {};
   const number = status?.drift.length ?? 0;
-  const differing = `${counted(number, "setting")} ${number === 1 ? "differs" : "differ"}`;
   const version = printableLine(status?.version ?? "");
-  await output.write(`${name}: ${status?.kind} ${version} answers; ${differing} there\n`);
+  await output.write(
+    `${name}: ${status?.kind} ${version} answers; ${countedDiffers(number, "setting")} there\n`,
+  );
   notice(`nothing was written there: "mooring site compare ${name}" shows what differs`);
 }
 
@@ -200,7 +201,7 @@ async function sync(run: CommandRun, [name = "", ...keys]: readonly string[]): P
   if (reply.differences.length > 0)
     throw new CliFailure(
       EXIT.refused,
-      `${counted(reply.differences.length, "setting")} still differ at ${name}`,
+      `after the sync, ${countedDiffers(reply.differences.length, "setting")} at ${name}`,
       reply.differences.map(({ key, note }) => (note === "" ? key : `${key}: ${note}`)),
     );
 }

@@ -19,10 +19,23 @@ const CONSEQUENCE =
 
 const actions: Readonly<Record<string, Action>> = {
   show: { count: 0, flags: [], act: showToken },
-  reset: { count: 0, flags: ["output", "yes", "reason"], removes: true, act: resetToken },
-  set: { count: 0, flags: ["from-file", "yes", "reason"], removes: true, act: setToken },
+  reset: {
+    count: 0,
+    flags: ["output", "yes", "reason"],
+    instead: "--output PATH",
+    removes: true,
+    act: resetToken,
+  },
+  set: {
+    count: 0,
+    flags: ["from-file", "yes", "reason"],
+    instead: "--from-file PATH for the token",
+    removes: true,
+    act: setToken,
+  },
   create: {
     count: 1,
+    instead: "--scopes LIST",
     flags: ["scopes", "limits", "expires", "comment", "output"],
     act: createToken,
   },

@@ -40,11 +40,14 @@ const input: readonly FlagName[] = [
 ];
 const flags: readonly FlagName[] = [...input, "limit", "yes"];
 
+/** An address may contain a secret, and a process list shows arguments. */
+const ADDRESS = "--url-file PATH for the address, or --url-file - for standard input";
+
 const actions: Readonly<Record<string, Action>> = {
-  add: { count: 1, flags: input, act: add },
-  create: { count: 1, flags: input, act: add },
+  add: { count: 1, flags: input, instead: ADDRESS, act: add },
+  create: { count: 1, flags: input, instead: ADDRESS, act: add },
   list: { count: 0, flags: [], act: list },
-  set: { count: 1, flags: input, act: set },
+  set: { count: 1, flags: input, instead: ADDRESS, act: set },
   test: { count: 1, flags: [], act: test },
   deliveries: { count: 1, flags: ["limit"], act: deliveries },
   resend: { count: 1, flags: [], act: resend },

@@ -94,7 +94,7 @@ describe("mounts", () => {
       await page.getByRole("button", { name: "Test", exact: true }).click();
       await page.locator(".mounts", { hasText: "harbour: ok" }).waitFor();
       await visit(page, "mounts");
-      await page.getByText("1 of 1 mounts were listed at their providers").waitFor();
+      await page.getByText("Mounts that were listed at their providers: 1 of 1").waitFor();
       await console.client(SiteService).deleteSite({ name: "harbour" });
       await page.locator(".incidents").waitFor({ state: "detached" });
       await console.client(MountService).deleteMounts({ names: ["films"] });
