@@ -764,6 +764,8 @@ export const MESSAGES = {
     "it was created and stays disabled, because the refusal of logins by LDAP was not stored: {reason}",
   USER_MAY_EXIST: "whether it was created is unknown: {reason}",
   USER_COPY_ENDED: "not sent: the call has ended",
+  RULE_HIDES_ALL:
+    "hide has an empty line, which hides every name from users without the right to see hidden files: remove it, if that is not meant",
   RULE_IS_MANAGED: "it is managed here: the site gets it when it follows",
   RULE_USERS_MISSING:
     "it names the users {names}, who do not exist there: without them the rule would admit others",

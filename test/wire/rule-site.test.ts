@@ -160,6 +160,29 @@ describe("rules that a site had before", () => {
     expect(there("/films")).toMatchObject({ password: "", readme: "ours" });
   });
 
+  test.each([
+    ["\\.bak$\n", true],
+    ["\n\\.bak$", true],
+    ["a\n\nb", true],
+    ["\n", true],
+    ["a\nb", false],
+    ["", false],
+  ])(
+    "with hide %j are adopted as they are; a line that hides every name is named",
+    async (hide, hidesAll) => {
+      await observe();
+      home.settings.rules.put({ path: "/films", hide });
+      const note = hidesAll ? expect.stringContaining("an empty line, which hides every name") : "";
+      const compared = await admin.rules.compareRules({ site: "home" });
+      expect(compared.results[0]?.note.includes("an empty line")).toBe(hidesAll);
+      const dry = await admin.rules.adoptRules({ site: "home", dryRun: true });
+      expect(dry.results).toMatchObject([{ path: "/films", outcome: "created", note }]);
+      const { results } = await admin.rules.adoptRules({ site: "home" });
+      expect(results).toMatchObject([{ path: "/films", outcome: "created", note }]);
+      expect((await admin.rules.getRule({ path: "/films" })).rule?.hide).toBe(hide);
+    },
+  );
+
   test("become values of the site alone if the rule is on several sites", async () => {
     await admin.rules.saveRules({
       rules: [{ path: "/films", readme: "all", sites: { all: true } }],

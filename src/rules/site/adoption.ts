@@ -3,7 +3,7 @@ import type { Draft } from "../../ledger/draft.ts";
 import { NO_RECORD } from "../../ledger/record-etag.ts";
 import { entryProblem } from "../../messages/entry-problem.ts";
 import { ServiceError } from "../../messages/error.ts";
-import { message } from "../../messages/message.ts";
+import { joinTexts, message } from "../../messages/message.ts";
 import { ownValue } from "../../own-value.ts";
 import type { Site } from "../../sites/site.ts";
 import { isOnSite, siteNamesOf } from "../../sites/site-choice.ts";
@@ -24,7 +24,15 @@ import type { RuleEtag } from "../rule-etag.ts";
 import { decideSave, type Result, resultAs, type SaveRules } from "../save.ts";
 import { compareRule } from "./compare.ts";
 import type { RuleRound } from "./round.ts";
-import { hasUsers, isUserMember, NO_USERS, type RuleRow, type SiteUsers, valuesOf } from "./row.ts";
+import {
+  hasUsers,
+  hideWarning,
+  isUserMember,
+  NO_USERS,
+  type RuleRow,
+  type SiteUsers,
+  valuesOf,
+} from "./row.ts";
 import { FREE, isManaged, NEW_RULE, type RuleState } from "./state.ts";
 
 /** Rule of a site, for adoption. */
@@ -162,7 +170,9 @@ export async function takeRules(
     const before = rules.get(rule.name);
     const input = foundInput(rule, before, site, { ...options, users });
     try {
-      results.push(...(await decideSave(draft, [input], rules, options)));
+      const saved = await decideSave(draft, [input], rules, options);
+      const warning = hideWarning(rule.row);
+      results.push(...saved.map((each) => ({ ...each, note: joinTexts([each.note, warning]) })));
     } catch (error) {
       if (before === undefined) rules.delete(rule.name);
       else rules.set(rule.name, before);

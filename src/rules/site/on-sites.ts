@@ -5,7 +5,7 @@ import type { Ledger } from "../../ledger/ledger.ts";
 import type { RevisionOrigin } from "../../ledger/store.ts";
 import { memoize } from "../../memoize.ts";
 import { notFound } from "../../messages/error.ts";
-import { message } from "../../messages/message.ts";
+import { joinTexts, message } from "../../messages/message.ts";
 import { didYouMean } from "../../messages/nearest.ts";
 import { ownValue } from "../../own-value.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
@@ -26,7 +26,7 @@ import { subjectOf } from "../subject.ts";
 import { adoptedStates, findRules, takeRules } from "./adoption.ts";
 import { effectsOf, effectsOfFollowing, effectsOn, isRunning } from "./effect.ts";
 import type { RuleRound } from "./round.ts";
-import { NO_USERS, valuesOf } from "./row.ts";
+import { hideWarning, NO_USERS, valuesOf } from "./row.ts";
 import { isManaged, NEW_RULE, type RuleRegistry, type RuleState } from "./state.ts";
 import { ruleStatus } from "./status.ts";
 import type { RuleSync } from "./sync.ts";
@@ -250,10 +250,12 @@ function compareResults(
     if (["incomplete", "users", "unsupported", "taken"].includes(hindrance))
       return { ...resultAs(rule.name, "skipped", error), differs };
     if (row === undefined) return resultAs(rule.name, "created", error);
-    if (differs.length === 0) return resultAs(rule.name, "unchanged", error);
+    if (differs.length === 0)
+      return resultAs(rule.name, "unchanged", joinTexts([error, hideWarning(row)]));
     const placed = { path: row.path, values: valuesOf(row, users) };
     const effects = effectsOn(site, placed, rule);
-    return { name: rule.name, outcome: "changed", note: error, differs, effects };
+    const note = joinTexts([error, hideWarning(row)]);
+    return { name: rule.name, outcome: "changed", note, differs, effects };
   });
   const gone = Object.entries(round.states).flatMap(([name, state]): Result[] => {
     const row = byId.get(state?.id ?? 0);
@@ -261,6 +263,8 @@ function compareResults(
     const placed = { path: row.path, values: valuesOf(row, users) };
     return [{ ...resultAs(name, "deleted", ""), effects: effectsOn(site, placed, undefined) }];
   });
-  const extra = round.extra.map(({ path }) => resultAs(path, "skipped", message("ONLY_AT_SITE")));
+  const extra = round.extra.map((row) =>
+    resultAs(row.path, "skipped", joinTexts([message("ONLY_AT_SITE"), hideWarning(row)])),
+  );
   return [...assigned, ...gone, ...extra];
 }

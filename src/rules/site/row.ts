@@ -1,3 +1,4 @@
+import { message, type Text } from "../../messages/message.ts";
 import {
   NO_VALUES,
   RULE_MEMBERS,
@@ -109,6 +110,16 @@ export function memberOf(
   return [
     ...new Set((value as readonly (number | string)[]).map((id) => users.nameOf(Number(id)))),
   ];
+}
+
+/**
+ * Warning about a row that hides every name: the server compiles each line of `hide`, and an empty
+ * expression fits all names. Empty: none.
+ */
+export function hideWarning(row: RuleRow): Text {
+  const hide = String(memberOf(row, "hide", NO_USERS));
+  const hidesAll = hide !== "" && hide.split("\n").includes("");
+  return hidesAll ? message("RULE_HIDES_ALL") : "";
 }
 
 /** Values of a row. */
