@@ -26,6 +26,7 @@ describe("texts of a million characters take no longer than their length", () =>
       definitionOf: () => undefined,
       keys: new Set<string>(),
       mayRedirect: () => true,
+      mayRetrust: true,
     };
     const url = `http://host/${"/".repeat(MANY)}x`;
     expect(() => withInput(NEW_SITE, { name: "a", token: "t", url }, known)).toThrow("url");

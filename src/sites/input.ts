@@ -35,6 +35,8 @@ export interface KnownKeys {
   readonly keys: ReadonlySet<string>;
   /** Reports whether another address may get a kept value: it is open, or the caller may read it. */
   readonly mayRedirect: (key: string) => boolean;
+  /** Whether another certificate than before may authenticate the server that gets kept secrets. */
+  readonly mayRetrust: boolean;
 }
 
 const MAX_PATTERNS = 200;
@@ -69,11 +71,14 @@ export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site 
   report("url", urlProblem);
   report("token", checkToken(next.token));
   if (urlProblem === undefined) {
-    report("token", keptTokenProblem(site, input, next.url));
-    if (next.url !== site.url)
+    const by = redirectedBy(site, next);
+    const isAsked = by === "url" || !known.mayRetrust;
+    if (by !== undefined && isAsked && site.token !== "" && input.token === undefined)
+      report("token", message("KEPT_SECRET_REDIRECTED", { by }));
+    if (by !== undefined)
       for (const key of keptKeys(site, input))
         if (!known.mayRedirect(key))
-          report(`overrides[${key}]`, message("KEPT_SECRET_REDIRECTED", { by: "url" }));
+          report(`overrides[${key}]`, message("KEPT_SECRET_REDIRECTED", { by }));
   }
   report("ca", checkAuthority(next.ca));
   if (next.pin !== "" && !/^[0-9a-f]{64}$/.test(next.pin))
@@ -122,10 +127,16 @@ export function sentSecrets(
   ];
 }
 
-/** Problem of another address that would get the stored token. */
-function keptTokenProblem({ url, token }: Site, input: SiteInput, next: string): Text | undefined {
-  if (token === "" || next === url || input.token !== undefined) return undefined;
-  return message("KEPT_SECRET_REDIRECTED", { by: "url" });
+/**
+ * Member by which another server may get the kept secrets of a site: its address, or a certificate that
+ * authenticates the server at it, with which a machine on the way to the server could take its place.
+ * Undefined: none.
+ */
+function redirectedBy(before: Site, next: Site): "url" | "ca" | "certificate_sha256" | undefined {
+  if (next.url !== before.url) return "url";
+  if (!next.url.startsWith("https:")) return undefined;
+  if (next.ca !== before.ca) return "ca";
+  return next.pin === before.pin ? undefined : "certificate_sha256";
 }
 
 /** Keys whose values on the site stay as they are. */

@@ -42,6 +42,7 @@ export function createSiteKeys(deps: SiteKeysDeps): SiteKeys {
       maxValueBytes,
       keys: keysOf(state),
       mayRedirect: (key) => reveals || !isSecret(key),
+      mayRetrust: reveals,
     }),
   };
 }

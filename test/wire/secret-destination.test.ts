@@ -1,5 +1,6 @@
+import { rootCertificates } from "node:tls";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { type As, as, give } from "./access-client.ts";
@@ -189,6 +190,42 @@ describe("a stored credential is not used at another address", () => {
     await admin.sites.updateSite({ name: "quay", site: { url, paused: true } });
     expect(site?.url).not.toBe(url);
     await stop();
+  });
+
+  test.each([
+    ["another authority", { ca: rootCertificates[0] ?? "" }, "ca"],
+    ["another fingerprint", { certificateSha256: "ab".repeat(32) }, "certificate_sha256"],
+    ["no fingerprint", { certificateSha256: "" }, "certificate_sha256"],
+  ] as const)("the token and secrets of a site, also with %s", async (_, change, by) => {
+    const site = {
+      url: "https://127.0.0.1:1",
+      token: "the-token-of-the-site",
+      certificateSha256: "cd".repeat(32),
+      overrides: { values: { aria2_secret: "secret-of-aria2" } },
+    };
+    const scopes = ["sites:manage", "settings:reveal", "mounts:reveal", "rules:reveal"];
+    const manager = as(service.port, (await give(admin, scopes)).text);
+    const { url, token, stop } = await startWholeSite();
+    await admin.sites.createSite({ site: { name: "sealed", url, token: token() } });
+    await stop();
+    await admin.sites.updateSite({ name: "sealed", site });
+    onTestFinished(() => admin.sites.deleteSite({ name: "sealed" }).then(() => undefined));
+    const update = (who: As, more: object = {}) =>
+      who.sites.updateSite({ name: "sealed", site: { ...change, ...more } });
+    const problem = new RegExp(`^.*token is required again, because ${by} changes its destination`);
+    await expect(update(manager)).rejects.toThrow(problem);
+    await expect(update(manager, { token: site.token })).rejects.toThrow(
+      /overrides\[aria2_secret\] is required again/,
+    );
+    await update(manager, { token: site.token, overrides: site.overrides });
+    await admin.sites.updateSite({
+      name: "sealed",
+      site: { ca: "", certificateSha256: site.certificateSha256 },
+    });
+    // A change of the address alone, or of other members, is as before.
+    await manager.sites.updateSite({ name: "sealed", site: { paused: true } });
+    // The admin token reads every secret.
+    await update(admin);
   });
 
   test("sites get mounts, so that adding or changing one requires mounts:reveal", async () => {
