@@ -224,7 +224,7 @@ export function actionOf(kind: IncidentClass): Message {
  */
 export function remedyOf(
   kind: IncidentClass,
-  { site, mount }: { readonly site: string; readonly mount: string | undefined },
+  { site, mount }: { readonly site: Text; readonly mount: string | undefined },
 ): Message {
   const next =
     mount === undefined
@@ -235,7 +235,7 @@ export function remedyOf(
 
 /** Place of an incident, by the names that people use. */
 export interface IncidentPlace {
-  readonly site: string;
+  readonly site: Text;
   /** Name of Mooring's mount at this place; undefined: only the site has it. */
   readonly mount: string | undefined;
   /** Name of the token's principal, or of the target of backups. */

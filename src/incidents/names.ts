@@ -1,9 +1,10 @@
 import type { SiteRegistry } from "../sites/registry.ts";
 import type { Incident, IncidentPlace } from "./incident.ts";
 import type { EndingToken } from "./watch-condition.ts";
+import { message, type Text } from "../messages/message.ts";
 
 /** Name of a site that was removed, in incidents of its time. */
-const REMOVED_SITE = "removed site";
+const REMOVED_SITE = message("REMOVED_SITE");
 
 export interface IncidentNamesDeps {
   readonly sites: Pick<SiteRegistry, "byId">;
@@ -15,12 +16,12 @@ export interface IncidentNamesDeps {
 /** Names of what incidents are about, for people. */
 export interface IncidentNames {
   /** Empty for an incident without a site. */
-  siteName(siteId: string): string;
+  siteName(siteId: string): Text;
   placeOf(incident: Incident): IncidentPlace;
 }
 
 export function createIncidentNames({ sites, mountAt, tokens }: IncidentNamesDeps): IncidentNames {
-  const siteName = (siteId: string): string =>
+  const siteName = (siteId: string): Text =>
     siteId === "" ? "" : (sites.byId(siteId)?.name ?? REMOVED_SITE);
   const tokenName = (id: string): string => {
     const principal = tokens().find(({ tokenId }) => tokenId === id)?.principal;

@@ -47,7 +47,7 @@ import type { IncidentService, WatchedIncident, WatchedIncidents } from "./servi
 export interface IncidentSite {
   readonly incidents: IncidentService;
   readonly days: DayService;
-  siteName(siteId: string): string;
+  siteName(siteId: string): Text;
   /** Names of sites, with those that another process has just created. */
   readSites(): Promise<SiteNames>;
   driverOf(name: string): DriverInfo | undefined;
@@ -82,6 +82,7 @@ export function incidentImpl(
       const place = { ...source.placeOf(incident), site };
       return incidentToProto(incident, {
         place,
+        site: say(site),
         title: say(titleOf(incident, place)),
         message: say(incident.message),
         action: say(adviceOf(incident, place)),
@@ -282,12 +283,14 @@ function incidentToProto(
   incident: Incident,
   {
     place,
+    site,
     title,
     message,
     action,
     driver,
   }: {
     readonly place: IncidentPlace;
+    readonly site: string;
     readonly title: string;
     readonly message: string;
     readonly action: string;
@@ -301,7 +304,7 @@ function incidentToProto(
     subject: SUBJECT_VALUES[incident.subject],
     name: place.name,
     title,
-    site: place.site,
+    site,
     mountPath,
     driver: incident.driver,
     message,

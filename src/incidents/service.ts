@@ -1,7 +1,7 @@
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { failedPrecondition, invalid, notFound, unavailable } from "../messages/error.ts";
-import { message } from "../messages/message.ts";
+import { message, type Text } from "../messages/message.ts";
 import { type Collection, createStateFeed, type View } from "../state-feed.ts";
 import type { Incident, IncidentEvent } from "./incident.ts";
 import type { IncidentFilter, IncidentStore, StoredDelivery } from "./store.ts";
@@ -16,7 +16,7 @@ export interface IncidentServiceDeps {
   readonly store: IncidentStore;
   readonly now: () => number;
   readonly announce: (event: IncidentEvent, incident: Incident) => readonly StoredDelivery[];
-  readonly siteName: (siteId: string) => string;
+  readonly siteName: (siteId: string) => Text;
   readonly driverOf: (name: string) => DriverInfo | undefined;
   /** Aborted when streams are to end. */
   readonly stopping: AbortSignal;
@@ -27,7 +27,7 @@ export interface IncidentServiceDeps {
 /** Open incident with all that a stream shows of it. The same object until one member changes. */
 export interface WatchedIncident {
   readonly incident: Incident;
-  readonly site: string;
+  readonly site: Text;
   readonly driver: DriverInfo | undefined;
 }
 
@@ -87,7 +87,7 @@ export function createIncidentService(deps: IncidentServiceDeps): IncidentServic
         const before = await get(id);
         if (before.closedAt > 0) throw failedPrecondition(message("INCIDENT_CLOSED", { id }));
         const after = { ...before, note, acknowledgedAt: now(), acknowledgedBy: origin.actor };
-        const subjects = [deps.siteName(before.siteId), before.mountPath];
+        const subjects = [String(deps.siteName(before.siteId)), before.mountPath];
         const isStored = await store.acknowledge(after, deps.announce("acknowledged", after), [
           doneEntry(origin, now(), subjects, { incident: id }),
         ]);

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Language, Translate } from "../messages/language.ts";
+import type { Text } from "../messages/message.ts";
 import type { Lister } from "../mounts/site/listing.ts";
 import type { MountRegistry } from "../mounts/site/registry.ts";
 import type { StorageRow } from "../mounts/site/row.ts";
@@ -107,7 +108,7 @@ export interface Incidents {
   at(siteId: string, path: string): Incident | undefined;
   /** Processes a list of a site's mounts. */
   listed(site: Site, rows: readonly StorageRow[]): Promise<void>;
-  siteName(siteId: string): string;
+  siteName(siteId: string): Text;
   placeOf(incident: Incident): IncidentPlace;
   /**
    * Opens, changes or closes the incident of a backup (or of a site or token), in any process.
@@ -163,7 +164,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     announce,
     join,
     onChange: (event: IncidentEvent, incident: Incident): void => {
-      deps.onChange(event, siteName(incident.siteId), incident);
+      deps.onChange(event, String(siteName(incident.siteId)), incident);
       service.changed();
       statusChanged();
     },

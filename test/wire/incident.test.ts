@@ -388,4 +388,8 @@ test("incidents of a removed site say so, and show no internal id", async () => 
   expect(new Set((await closed()).map((incident) => incident.site))).toEqual(
     new Set(["removed site"]),
   );
+  const headers = { "accept-language": "zh-CN" };
+  const inChinese = await admin.incidents.listIncidents({ closed: true }, { headers });
+  expect(new Set(inChinese.incidents.map(({ site }) => site))).toEqual(new Set(["已移除的站点"]));
+  for (const { title } of inChinese.incidents) expect(title).not.toContain("removed");
 });

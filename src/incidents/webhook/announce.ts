@@ -104,7 +104,7 @@ function dataOf(
     ...textsOf(event, incident, { place, translate, action, problem }),
     id: incident.id,
     subject: incident.subject,
-    site: place.site,
+    site: textIn(place.site, translate),
     mount_path: incident.mountPath,
     ...(incident.name !== "" && { name: place.name }),
     driver: incident.driver,
@@ -121,6 +121,7 @@ function dataOf(
     open_time: timeOf(incident.openedAt),
     change_time: timeOf(incident.changedAt),
     close_time: timeOf(incident.closedAt),
+    ...(event === "closed" && { duration: durationOf(incident) }),
     acknowledge_time: timeOf(incident.acknowledgedAt),
     ...(incident.acknowledgedAt > 0 && {
       acknowledged_by: incident.acknowledgedBy,
@@ -160,7 +161,10 @@ function textsOf(
         text: [incident.acknowledgedBy, incident.note].filter((each) => each !== "").join(": "),
       };
     case "closed":
-      return { title: message("INCIDENT_RESOLVED", { title }).in(translate), text: problem };
+      return {
+        title: message("INCIDENT_RESOLVED", { title }).in(translate),
+        text: message("INCIDENT_LASTED", { problem, duration: durationOf(incident) }).in(translate),
+      };
   }
 }
 
@@ -171,6 +175,20 @@ function driverIn(
   if (driver === undefined || language === "en") return driver;
   return createDriverTranslation(translate)(driver);
 }
+
+/** Time for which a closed incident was open, such as `4 s`, in the largest unit that fits twice. */
+function durationOf({ openedAt, closedAt }: Incident): string {
+  const seconds = Math.max(0, Math.round((closedAt - openedAt) / 1_000));
+  const [unit, length] = UNITS.find(([, each]) => seconds >= 2 * each) ?? ["s", 1];
+  return `${Math.floor(seconds / length)} ${unit}`;
+}
+
+/** Units of durations, in seconds. */
+const UNITS: readonly (readonly [name: string, seconds: number])[] = [
+  ["d", 86_400],
+  ["h", 3_600],
+  ["min", 60],
+];
 
 function timeOf(ms: number): string | undefined {
   return ms === 0 ? undefined : new Date(ms).toISOString();

@@ -60,8 +60,14 @@ export function joinEvents(
   return { type, body: JSON.stringify({ type, timestamp: first.timestamp, data: digest }) };
 }
 
-/** Line of an incident, such as `/films: connection refused`. */
-function lineOf({ mount_path: path, title, message: problem }: DigestEvent["data"]): string {
+/** Line of an incident, such as `/films: connection refused`, of a closed one with its duration. */
+function lineOf({
+  mount_path: path,
+  title,
+  message: problem,
+  duration,
+}: DigestEvent["data"]): string {
   const name = path === "" || path === undefined ? title : path;
-  return `${String(name)}: ${String(problem)}`.slice(0, MAX_LINE).toWellFormed();
+  const lasted = duration === undefined ? "" : ` (${String(duration)})`;
+  return `${String(name)}${lasted}: ${String(problem)}`.slice(0, MAX_LINE).toWellFormed();
 }

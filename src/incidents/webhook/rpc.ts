@@ -43,14 +43,14 @@ export function webhookImpl(
     siteName,
   }: {
     readonly webhooks: WebhookService;
-    /** Name of a site; its id if the site was removed. */
-    readonly siteName: (siteId: string) => string;
+    /** Name of a site, or the words for one that was removed. */
+    readonly siteName: (siteId: string) => Text;
   },
   translations: (language: Language) => Translate,
 ): ServiceImpl<typeof WebhookServiceDesc> {
   const sayIn = createSayIn(translations);
-  const toProto = (webhook: Webhook) => ({
-    ...webhookToProto(webhook, siteName),
+  const toProtoIn = (context: HandlerContext) => (webhook: Webhook) => ({
+    ...webhookToProto(webhook, (siteId) => sayIn(context)(siteName(siteId))),
     etag: webhooks.etagOf(webhook),
   });
   const deliveryIn = (context: HandlerContext) => {
@@ -58,12 +58,14 @@ export function webhookImpl(
     return (delivery: NamedDelivery) => deliveryToProto(delivery, say);
   };
   return {
-    listWebhooks: async () =>
-      create(ListWebhooksResponseSchema, { webhooks: (await webhooks.list()).map(toProto) }),
+    listWebhooks: async (_request, context) =>
+      create(ListWebhooksResponseSchema, {
+        webhooks: (await webhooks.list()).map(toProtoIn(context)),
+      }),
     createWebhook: async ({ webhook }, context) => {
       const made = await webhooks.create(inputFromProto(webhook), originOf(context));
       const secret = FORMAT_OF[made.format].isSigned ? made.secret : "";
-      return create(CreateWebhookResponseSchema, { webhook: toProto(made), secret });
+      return create(CreateWebhookResponseSchema, { webhook: toProtoIn(context)(made), secret });
     },
     updateWebhook: async ({ name, webhook, expectedEtag }, context) => {
       // As in exports: only the permanent token reads addresses and keys.
@@ -71,7 +73,7 @@ export function webhookImpl(
       const input = inputFromProto(webhook);
       const options = { reveals, expectedEtag };
       const changed = await webhooks.update(name, input, originOf(context), options);
-      return create(UpdateWebhookResponseSchema, { webhook: toProto(changed) });
+      return create(UpdateWebhookResponseSchema, { webhook: toProtoIn(context)(changed) });
     },
     deleteWebhook: async ({ name }, context) => {
       await webhooks.delete(name, originOf(context));

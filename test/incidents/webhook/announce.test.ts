@@ -48,7 +48,7 @@ async function start() {
       return `d-${made}`;
     },
   });
-  const sent: { type: string; data: { count?: number; mount_path?: string } }[] = [];
+  const sent: { type: string; data: { count?: number; mount_path?: string; text?: string } }[] = [];
   let during = async (): Promise<void> => undefined;
   const deliverer = createDeliverer({
     store: store.incidents,
@@ -63,13 +63,15 @@ async function start() {
     disable: async () => undefined,
     onAttempt: () => undefined,
   });
-  const open = (...incidents: StoredIncident[]) =>
+  const write = (event: "opened" | "closed", incidents: readonly StoredIncident[]) =>
     store.incidents.write(
       incidents,
-      incidents.flatMap((incident) => announce("opened", incident)),
+      incidents.flatMap((incident) => announce(event, incident)),
       join,
     );
+  const open = (...incidents: StoredIncident[]) => write("opened", incidents);
   return {
+    close: (...incidents: StoredIncident[]) => write("closed", incidents),
     clock,
     sent,
     open,
@@ -130,4 +132,31 @@ test("an incident that joins a notification while it is sent is sent with the ne
   clock.now += 10_000;
   await run();
   expect(sent.map(({ type }) => type)).toEqual(["incident.opened", "incidents.opened"]);
+});
+
+test.each([
+  [4_000, "4 s"],
+  [119_000, "119 s"],
+  [120_000, "2 min"],
+  [7_200_000, "2 h"],
+  [86_400_000, "24 h"],
+  [300 * 86_400_000, "300 d"],
+  [-5, "0 s"],
+])("the notification of an incident that closes after %s ms has its duration", async (ms, text) => {
+  const { clock, sent, close, run } = await start();
+  const openedAt = clock.now - ms;
+  await close(incidentAt("/a", { openedAt, closedAt: clock.now }));
+  clock.now += 10_000;
+  await close(
+    incidentAt("/b", { openedAt, closedAt: openedAt + ms, class: "quota" }),
+    incidentAt("/c", { openedAt, closedAt: openedAt + ms, class: "quota" }),
+  );
+  for (let turn = 0; turn < 3; turn += 1) {
+    await run();
+    clock.now += 10_000;
+  }
+  expect(sent.map(({ data }) => data.text)).toEqual([
+    `It was open for ${text}: refused`,
+    `/b (${text}): refused\n/c (${text}): refused`,
+  ]);
 });
