@@ -1,7 +1,7 @@
+import { message, type Text } from "../messages/message.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
 import type { Incident, IncidentPlace } from "./incident.ts";
 import type { EndingToken } from "./watch-condition.ts";
-import { message, type Text } from "../messages/message.ts";
 
 /** Name of a site that was removed, in incidents of its time. */
 const REMOVED_SITE = message("REMOVED_SITE");

@@ -128,6 +128,7 @@ function applyInput(
         keys: new Set(Object.keys(input.overrides ?? {})),
         // As in exports: only the permanent token reads secrets of sites.
         mayRedirect: (key) => isRoot || !isSecret(key),
+        mayRetrust: isRoot,
       },
     );
     const site = hasNoToken ? { ...checked, token: "" } : checked;
