@@ -21,6 +21,9 @@ const DIFFERENCE =
 /** Modules of the script shared by the other pages: texts and components. */
 const LATER = /src\/console\/(?:i18n\/en\/pages|components\/(?!pairs).*\.tsx?$)/;
 
+/** Modules of the script of pages with records: mounts, folder rules, sites and webhooks. */
+const RECORDS = /src\/console\/(?:records\/(?!delete-dialog)|i18n\/en\/records)/;
+
 /** Script that runs before all others. */
 const EARLY = /src\/console\/(?:api\/early|i18n\/preferred)\.ts$/;
 
@@ -61,6 +64,7 @@ export async function buildConsole(folder: string): Promise<readonly string[]> {
               { name: "early", test: EARLY, priority: 2 },
               { name: "shared", test: SHARED, priority: 1 },
               { name: "difference", test: DIFFERENCE, priority: 1 },
+              { name: "records", test: RECORDS, priority: 1 },
               { name: "later", test: LATER },
             ],
           },

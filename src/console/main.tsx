@@ -1,5 +1,6 @@
 import { render } from "preact";
 import { until } from "./api/follow.ts";
+import { forgetKept } from "./api/kept.ts";
 import { connection, followSettings } from "./api/live.ts";
 import { followOffers, followRights, rights } from "./api/rights.ts";
 import { askTabs, session } from "./api/session.ts";
@@ -37,6 +38,7 @@ followSettings();
 followRights();
 followOffers();
 followEdits();
+forgetKept();
 keepEdits();
 followViolations();
 followOthers();

@@ -387,6 +387,7 @@ export const MESSAGES = {
   TEMPLATE_TOO_DEEP: "{field} must have at most {most} sections inside each other",
   CONTENT_TYPE_INVALID: "{field} must be a media type such as application/json",
   TOO_MANY_HEADERS: "{field} must have at most {most} headers",
+  HEADER_MASKED: "the header {name} has no stored value that could stay: give its value",
   HEADERS_INVALID:
     "{field} must have names and ASCII values of HTTP headers; those of the connection, Content-Type and webhook-… are not allowed",
   WEBHOOK_TEST_TITLE: "Test of the webhook {name}",

@@ -14,7 +14,7 @@ const entries = [
 const parts = entries.flatMap((entry) =>
   [...importsOf(entry)]
     .flatMap((file) =>
-      [...readFileSync(file, "utf8").matchAll(/\bimport\("(\.\/.+?\.tsx)"\)/g)].map(
+      [...readFileSync(file, "utf8").matchAll(/\bimport\("(\.{1,2}\/.+?\.tsx)"\)/g)].map(
         ([, path = ""]) => relative(FOLDER, resolve(dirname(file), path)),
       ),
     )

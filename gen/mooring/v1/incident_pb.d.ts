@@ -440,7 +440,7 @@ export declare const WebhookTemplateSchema: GenMessage<WebhookTemplate>;
  */
 export declare type WebhookHeaders = Message<"mooring.v1.WebhookHeaders"> & {
   /**
-   * Values by their names, at most 20; they are secret.
+   * Values by their names, at most 20; they are secret. A value `********` stays as it is.
    *
    * @generated from field: map<string, string> values = 1;
    */

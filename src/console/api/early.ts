@@ -41,6 +41,11 @@ export function forgetToken(): void {
   sessionStorage.removeItem(TOKEN);
 }
 
+/** Mark of the last sign-out of all tabs; empty: there was none. */
+export function signOutMark(): string {
+  return localStorage.getItem(SIGN_OUT) ?? "";
+}
+
 /** Invalidates the kept tokens of all tabs, also of those that do not run. */
 export function forgetAllTokens(): void {
   forgetToken();

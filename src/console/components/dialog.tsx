@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { problemOf } from "../api/failure.ts";
 import { t } from "../i18n/language.ts";
-import { Button } from "./button.tsx";
+import { Button, type IconName } from "./button.tsx";
 import "./dialog.css";
 
 interface DialogProps {
@@ -25,22 +25,24 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   );
 }
 
-/** Button that opens a dialog for a new object. */
-export function AddButton(props: {
+/** Button that opens a dialog. */
+export function DialogButton(props: {
   readonly label: string;
+  readonly icon?: IconName;
   /** The dialog, which calls `close` at its end. */
   readonly dialog: (close: () => void) => ComponentChildren;
 }) {
+  const { label, icon } = props;
   const isOpen = useSignal(false);
   return (
     <>
       <Button
-        icon="add"
+        {...(icon && { icon })}
         onClick={() => {
           isOpen.value = true;
         }}
       >
-        {props.label}
+        {label}
       </Button>
       {isOpen.value &&
         props.dialog(() => {

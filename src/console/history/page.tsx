@@ -12,8 +12,8 @@ import { dayOf, Filters } from "../components/filters.tsx";
 import { Empty, Failed, NoRight, Skeleton } from "../components/state.tsx";
 import { useCall } from "../components/use-call.ts";
 import { historyTexts } from "../i18n/en/history.ts";
-import { mountsTexts } from "../i18n/en/mounts.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
+import { recordsTexts } from "../i18n/en/records.ts";
 import { day } from "../i18n/format.ts";
 import { addMessages, t } from "../i18n/language.ts";
 import { go, href, place } from "../shell/location.ts";
@@ -23,7 +23,7 @@ import { RevisionItem } from "./revision-item.tsx";
 import { RollbackPreview } from "./rollback.tsx";
 import "./history.css";
 
-addMessages(historyTexts, mountsTexts, pagesTexts);
+addMessages(historyTexts, pagesTexts, recordsTexts);
 
 /** History of changes with actors and reasons, and rollbacks. */
 export default function HistoryPage() {

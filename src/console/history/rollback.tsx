@@ -9,7 +9,7 @@ import { ReasonField } from "../components/field.tsx";
 import { Failed, Notice, Skeleton } from "../components/state.tsx";
 import { useCall } from "../components/use-call.ts";
 import { t } from "../i18n/language.ts";
-import { Effects } from "../mounts/results.tsx";
+import { Effects } from "../records/results.tsx";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { say } from "../shell/toast.tsx";

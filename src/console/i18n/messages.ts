@@ -5,6 +5,7 @@ import type { historyTexts } from "./en/history.ts";
 import type { mountDialogTexts } from "./en/mount-dialogs.ts";
 import type { mountsTexts } from "./en/mounts.ts";
 import type { pagesTexts } from "./en/pages.ts";
+import type { recordsTexts } from "./en/records.ts";
 import type { rulesTexts } from "./en/rules.ts";
 import type { settingsTexts } from "./en/settings.ts";
 import type { sharesTexts } from "./en/shares.ts";
@@ -24,6 +25,7 @@ export type MessageKey =
   | keyof typeof mountDialogTexts
   | keyof typeof mountsTexts
   | keyof typeof pagesTexts
+  | keyof typeof recordsTexts
   | keyof typeof rulesTexts
   | keyof typeof settingsTexts
   | keyof typeof sharesTexts

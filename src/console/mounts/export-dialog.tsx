@@ -6,10 +6,9 @@ import { Dialog, FormActions } from "../components/dialog.tsx";
 import { Check } from "../components/field.tsx";
 import { saveFile } from "../components/save-file.ts";
 import { Notice } from "../components/state.tsx";
-import { useCall } from "../components/use-call.ts";
 import { mountDialogTexts } from "../i18n/en/mount-dialogs.ts";
 import { addMessages, t } from "../i18n/language.ts";
-import { siteNames } from "./site-choice.tsx";
+import { SiteSelect, useSiteNames } from "../records/site-select.tsx";
 
 addMessages(mountDialogTexts);
 
@@ -18,18 +17,18 @@ export function ExportDialog(props: {
   readonly names: readonly string[];
   readonly onClose: () => void;
 }) {
-  const { names, onClose } = props;
+  const { onClose } = props;
   const site = useSignal("");
   const reveal = useSignal(false);
   const wrong = useSignal("");
   const busy = useSignal(false);
-  const { data: sites = [] } = useCall(siteNames, []);
+  const names = useSiteNames();
   const save = async (): Promise<void> => {
     busy.value = true;
     try {
-      const request = { names: [...names], site: site.value, reveal: reveal.value };
+      const request = { names: [...props.names], site: site.value, reveal: reveal.value };
       const { document } = await mountService.exportMounts(request);
-      saveFile(`${names[0] ?? "mounts"}.json`, JSON.stringify(document, null, 2));
+      saveFile(`${props.names[0] ?? "mounts"}.json`, JSON.stringify(document, null, 2));
       onClose();
     } catch (thrown) {
       wrong.value = problemOf(thrown);
@@ -47,23 +46,15 @@ export function ExportDialog(props: {
         }}
       >
         <p class="quiet">{t("mount.exportAbout")}</p>
-        <label>
-          <span class="label">{t("mount.exportSite")}</span>
-          <select
-            class="input"
-            value={site.value}
-            onChange={(event) => {
-              site.value = event.currentTarget.value;
-            }}
-          >
-            <option value="">{t("mount.exportNoSite")}</option>
-            {sites.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SiteSelect
+          label={t("mount.exportSite")}
+          names={names}
+          none={t("mount.exportNoSite")}
+          value={site.value}
+          onChange={(name) => {
+            site.value = name;
+          }}
+        />
         {may("mounts:reveal") && (
           <Check
             label={t("mount.exportSecrets")}

@@ -1,5 +1,4 @@
-import { useSignal } from "@preact/signals";
-import { Button } from "../components/button.tsx";
+import { DialogButton } from "../components/dialog.tsx";
 import { lazy } from "../components/lazy.tsx";
 import { t } from "../i18n/language.ts";
 
@@ -13,25 +12,11 @@ const ExportDialog = lazy(() =>
  * @param names empty: all mounts.
  */
 export function ExportRows({ names }: { readonly names: readonly string[] }) {
-  const isOpen = useSignal(false);
   return (
-    <>
-      <Button
-        icon="file"
-        onClick={() => {
-          isOpen.value = true;
-        }}
-      >
-        {t("mount.export")}
-      </Button>
-      {isOpen.value && (
-        <ExportDialog
-          names={names}
-          onClose={() => {
-            isOpen.value = false;
-          }}
-        />
-      )}
-    </>
+    <DialogButton
+      icon="file"
+      label={t("mount.export")}
+      dialog={(close) => <ExportDialog names={names} onClose={close} />}
+    />
   );
 }

@@ -1,4 +1,4 @@
-import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import { create, fromJson, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import type { ConfigItem, DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
 import {
   type Mount,
@@ -6,31 +6,24 @@ import {
   type MountInput,
   MountInputSchema,
   MountOverrideSchema,
+  MountSchema,
 } from "../../../gen/mooring/v1/mount_pb.js";
-import { type SiteChoice, SiteChoiceSchema } from "../../../gen/mooring/v1/site_choice_pb.js";
 import type { PairList } from "../components/pair-list.ts";
 import type { Values } from "../drivers/shown.ts";
+import {
+  type ChosenSites,
+  choiceOf,
+  chosenOf,
+  plainSites,
+  readSites,
+} from "../records/chosen-sites.ts";
+import { MASK, withoutSecretsOfSites } from "../records/secret-pairs.ts";
 
-/** Replaces a secret in replies of the service. */
-export const MASK = "********";
 /** Items of the form that are separate members of a mount. */
 export const OWN_ITEMS = new Set(["mount_path", "driver", "disabled"]);
 
-/** Choice of sites: all of them, or those with these names. */
-export interface ChosenSites {
-  readonly all: boolean;
-  readonly names: ReadonlySet<string>;
-}
-
-export const NO_SITE: ChosenSites = { all: false, names: new Set() };
-
-/** Sites of a mount. */
-export function chosenOf(sites: SiteChoice | undefined): ChosenSites {
-  return { all: sites?.all ?? false, names: new Set(sites?.names) };
-}
-
 /** Values of a mount for a form; secrets are empty. */
-export function formValues(mount: Mount | undefined): Values {
+function formValues(mount: Mount | undefined): Values {
   if (mount === undefined) return {};
   const entries = Object.entries({ ...mount.members, ...mount.config });
   return Object.fromEntries([
@@ -42,6 +35,7 @@ export function formValues(mount: Mount | undefined): Values {
 /** Inputs of the form, and the mount that they started from. */
 export interface Draft {
   readonly base: Mount | undefined;
+  readonly name: string;
   readonly sites: ChosenSites;
   readonly disabled: boolean;
   readonly content: MountContent;
@@ -54,6 +48,7 @@ export interface Draft {
 export function draftOf(mount: Mount | undefined): Draft {
   return {
     base: mount,
+    name: mount?.name ?? "",
     sites: chosenOf(mount?.sites),
     disabled: mount?.disabled ?? false,
     content: mount?.content ?? MountContent.UNSPECIFIED,
@@ -64,12 +59,18 @@ export function draftOf(mount: Mount | undefined): Draft {
 }
 
 /** Inputs that are compared as a whole. */
-const PARTS = ["sites", "disabled", "content", "overrides"] as const;
+const PARTS = ["name", "sites", "disabled", "content", "overrides"] as const;
 
-/** Reports whether somebody has changed inputs of the form. */
-export function isEdited(draft: Draft): boolean {
+/** Names of the inputs that were typed, or differ from those of the mount. */
+export function changesOf(draft: Draft): readonly string[] {
   const before = draftOf(draft.base);
-  return draft.touched.size > 0 || PARTS.some((part) => !isSame(draft, before, part));
+  const names = Object.keys({ ...before.values, ...draft.values });
+  return [
+    ...PARTS.filter((part) => !isSame(draft, before, part)),
+    ...names.filter(
+      (name) => draft.touched.has(name) || draft.values[name] !== before.values[name],
+    ),
+  ];
 }
 
 /** The changed inputs, on a newer state of the mount. */
@@ -87,16 +88,74 @@ export function rebased(draft: Draft, mount: Mount): Draft {
 
 function isSame(one: Draft, other: Draft, part: (typeof PARTS)[number]): boolean {
   const plain = (draft: Draft): string => {
-    if (part === "sites") return JSON.stringify([draft.sites.all, [...draft.sites.names].sort()]);
+    if (part === "sites") return JSON.stringify(plainSites(draft.sites));
     return JSON.stringify(part === "overrides" ? [...draft.overrides] : draft[part]);
   };
   return plain(one) === plain(other);
 }
 
+/** Inputs as the browser keeps them. */
+interface KeptDraft {
+  readonly base: JsonValue | null;
+  readonly name: string;
+  readonly sites: ReturnType<typeof plainSites>;
+  readonly disabled: boolean;
+  readonly content: MountContent;
+  /** Path and values by site. */
+  readonly overrides: readonly (readonly [string, OverrideTexts])[];
+  /** Typed values. */
+  readonly values: Values;
+}
+
+/**
+ * Inputs without secrets, and the names of those that are left out. An item counts as secret unless
+ * the catalogue says that it is none.
+ */
+export function writeDraft(draft: Draft, info: DriverInfo | undefined) {
+  const items = [...(info?.common ?? []), ...(info?.additional ?? [])];
+  const open = new Set(items.flatMap(({ name, secret }) => (secret ? [] : [name])));
+  const isOpen = (name: string): boolean => open.has(name) || OWN_ITEMS.has(name);
+  const typed = [...draft.touched].map((name) => [name, draft.values[name] ?? ""] as const);
+  const pairsOf = (overrides: Overrides) =>
+    new Map(Array.from(overrides, ([site, { items: pairs }]) => [site, pairs]));
+  const own = withoutSecretsOfSites(
+    pairsOf(draft.overrides),
+    pairsOf(overridesOf(draft.base)),
+    isOpen,
+  );
+  const value: KeptDraft = {
+    base: draft.base === undefined ? null : toJson(MountSchema, draft.base),
+    name: draft.name,
+    sites: plainSites(draft.sites),
+    disabled: draft.disabled,
+    content: draft.content,
+    overrides: Array.from(draft.overrides, ([site, { mountPath }]) => [
+      site,
+      { mountPath, items: own.pairs.get(site) ?? [] },
+    ]),
+    values: Object.fromEntries(typed.filter(([name]) => isOpen(name))),
+  };
+  const lost = typed.flatMap(([name, text]) => (isOpen(name) || text === "" ? [] : [name]));
+  return { value, secrets: [...lost, ...own.lost] };
+}
+
+/** The inputs that `writeDraft` has returned. */
+export function readDraft(kept: unknown): Draft {
+  const { base, sites, overrides, values, ...rest } = kept as KeptDraft;
+  const before = draftOf(base === null ? undefined : fromJson(MountSchema, base));
+  return {
+    ...before,
+    ...rest,
+    sites: readSites(sites),
+    overrides: new Map(overrides),
+    values: { ...before.values, ...values },
+    touched: new Set(Object.keys(values)),
+  };
+}
+
 /** Changes of a mount by a form, in the types of the catalogue. */
 export function inputOf(
-  name: string,
-  { base, sites, disabled, content, overrides, values, touched }: Draft,
+  { base, name, sites, disabled, content, overrides, values, touched }: Draft,
   info: DriverInfo,
 ): MountInput {
   const given = (items: readonly ConfigItem[]): JsonObject =>
@@ -108,7 +167,7 @@ export function inputOf(
       ),
     );
   return create(MountInputSchema, {
-    name,
+    name: name.trim(),
     disabled,
     content,
     overrides: changedOverrides(base, overrides, info),
@@ -118,14 +177,7 @@ export function inputOf(
     ...(base === undefined
       ? { driver: info.config?.name ?? "", expectedEtag: "0" }
       : { expectedEtag: base.etag }),
-    // The service asks for the sites of a new mount if there are several.
-    ...((base !== undefined || sites.all || sites.names.size > 0) && {
-      sites: create(SiteChoiceSchema, {
-        names: [...sites.names],
-        all: sites.all,
-        none: !sites.all && sites.names.size === 0,
-      }),
-    }),
+    ...choiceOf(sites, base === undefined),
   });
 }
 
@@ -139,7 +191,7 @@ export interface OverrideTexts {
 }
 
 /** Own values of a mount, as texts for the form. */
-export function overridesOf(mount: Mount | undefined): Overrides {
+function overridesOf(mount: Mount | undefined): Overrides {
   const entries = Object.entries(mount?.overrides ?? {});
   return new Map(
     entries.map(([site, { mountPath, config, members }]) => {

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
 import type { Mount } from "../../../gen/mooring/v1/mount_pb.js";
+import { mountService } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { lazy } from "../components/lazy.tsx";
@@ -9,9 +10,9 @@ import { href } from "../shell/location.ts";
 import { ExportRows } from "./export-rows.tsx";
 import { ReplaceCredential } from "./replace.tsx";
 
-const NameDialog = lazy(() => import("./mount-dialogs.tsx").then((module) => module.NameDialog));
+const NameDialog = lazy(() => import("./name-dialog.tsx").then((module) => module.NameDialog));
 const DeleteDialog = lazy(() =>
-  import("./mount-dialogs.tsx").then((module) => module.DeleteDialog),
+  import("../records/delete-dialog.tsx").then((module) => module.DeleteDialog),
 );
 
 const ACTIONS = [
@@ -55,7 +56,20 @@ export function MountActions({
       {(asked.value === "copy" || asked.value === "rename") && (
         <NameDialog action={asked.value} mount={mount} onClose={close} />
       )}
-      {asked.value === "delete" && <DeleteDialog mount={mount} onClose={close} />}
+      {asked.value === "delete" && (
+        <DeleteDialog
+          name={mount.name}
+          question={t("mount.deleteQuestion")}
+          send={(options, signal) =>
+            mountService.deleteMounts(
+              { ...options, names: [mount.name] },
+              { ...(signal && { signal }) },
+            )
+          }
+          next={href("mounts")}
+          onClose={close}
+        />
+      )}
     </>
   );
 }

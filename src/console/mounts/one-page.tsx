@@ -2,17 +2,19 @@ import { catalogue, catalogueFailure, followCatalogue } from "../api/drivers.ts"
 import { followIncidents } from "../api/incidents.ts";
 import { followMounts, mounts, mountsFailure } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
-import { Empty, Failed, Skeleton } from "../components/state.tsx";
 import { useFollow } from "../components/use-call.ts";
 import { mountsTexts } from "../i18n/en/mounts.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
+import { recordsTexts } from "../i18n/en/records.ts";
 import { addMessages, language, t } from "../i18n/language.ts";
 import { go, href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
+import { GonePage, WaitingPage } from "../shell/waiting-page.tsx";
+import { DriverSelect } from "./driver-select.tsx";
 import { MountForm } from "./mount-form.tsx";
 import "./mounts.css";
 
-addMessages(mountsTexts, pagesTexts);
+addMessages(mountsTexts, pagesTexts, recordsTexts);
 
 /** A mount, or a new one: its status on its sites, and the form of its driver. */
 export default function MountPage() {
@@ -23,25 +25,17 @@ export default function MountPage() {
   const known = mounts.value;
   const { query } = place.value;
   const name = query.get("name") ?? "";
-  const failure = mountsFailure.value ?? catalogueFailure.value;
+  const title = name || t("page.mount");
   if (known === undefined || (canForm && catalogue.value === undefined))
-    return (
-      <>
-        <PageHead title={name || t("page.mount")} />
-        {failure ? <Failed failure={failure} /> : <Skeleton rows={3} />}
-      </>
-    );
+    return <WaitingPage title={title} failure={mountsFailure.value ?? catalogueFailure.value} />;
   if (query.has("new") && may("mounts:write", "drivers:read"))
     return <NewMount driver={query.get("new") ?? ""} />;
   const mount = known.get(name);
   if (mount === undefined)
     return (
-      <>
-        <PageHead title={name || t("page.mount")} />
-        <Empty icon="mounts" title={t("mounts.gone", { name })}>
-          <a href={href("mounts")}>{t("page.mounts")}</a>
-        </Empty>
-      </>
+      <GonePage title={title} icon="mounts" text={t("mounts.gone", { name })}>
+        <a href={href("mounts")}>{t("page.mounts")}</a>
+      </GonePage>
     );
   const info = catalogue.value?.drivers.get(mount.driver);
   return <MountForm key={mount.name} mount={mount} driver={mount.driver} info={info} />;
@@ -65,22 +59,11 @@ function NewMount({ driver }: { readonly driver: string }) {
         </div>
       </PageHead>
       <div class="sheet block block-form">
-        <label class="label" for="mount-driver">
-          {t("mount.driver")}
-        </label>
-        <select
-          id="mount-driver"
-          class="input"
+        <DriverSelect
+          drivers={[...drivers]}
           value=""
-          onChange={(event) => go(href("mount", { new: event.currentTarget.value }))}
-        >
-          <option value="">{t("drivers.choose")}</option>
-          {[...drivers].map(([name, { label }]) => (
-            <option key={name} value={name}>
-              {label || name}
-            </option>
-          ))}
-        </select>
+          onChange={(chosen) => go(href("mount", { new: chosen }))}
+        />
       </div>
     </>
   );

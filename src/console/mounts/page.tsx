@@ -8,14 +8,16 @@ import { followMounts, mounts, mountsFailure } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { Filters } from "../components/filters.tsx";
-import { Empty, Failed, Notice, Skeleton } from "../components/state.tsx";
+import { Empty, Notice } from "../components/state.tsx";
 import { When } from "../components/text.tsx";
 import { useCall, useFollow } from "../components/use-call.ts";
 import { mountsTexts } from "../i18n/en/mounts.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
+import { recordsTexts } from "../i18n/en/records.ts";
 import { addMessages, t } from "../i18n/language.ts";
 import { href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
+import { WaitingPage } from "../shell/waiting-page.tsx";
 import { AdoptMounts } from "./adopt.tsx";
 import { ExportRows } from "./export-rows.tsx";
 import { CLASSES } from "./incident-classes.ts";
@@ -23,7 +25,7 @@ import { MountList } from "./list.tsx";
 import { TestMounts } from "./test-mounts.tsx";
 import "./mounts.css";
 
-addMessages(mountsTexts, pagesTexts);
+addMessages(mountsTexts, pagesTexts, recordsTexts);
 
 /** Mounts of sites, with their status on each site and open incidents. */
 export default function MountsPage() {
@@ -31,12 +33,7 @@ export default function MountsPage() {
   useFollow(followIncidents, []);
   const known = mounts.value;
   if (known === undefined)
-    return (
-      <>
-        <PageHead title={t("page.mounts")} />
-        {mountsFailure.value ? <Failed failure={mountsFailure.value} /> : <Skeleton rows={3} />}
-      </>
-    );
+    return <WaitingPage title={t("page.mounts")} failure={mountsFailure.value} />;
   return (
     <>
       <PageHead title={t("page.mounts")}>

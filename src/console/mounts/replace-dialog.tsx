@@ -9,8 +9,8 @@ import { ReasonField } from "../components/field.tsx";
 import { Notice } from "../components/state.tsx";
 import { mountDialogTexts } from "../i18n/en/mount-dialogs.ts";
 import { addMessages, t } from "../i18n/language.ts";
+import { Results } from "../records/results.tsx";
 import type { SecretPlace } from "./input.ts";
-import { Results } from "./results.tsx";
 
 addMessages(mountDialogTexts);
 
@@ -102,7 +102,7 @@ export function ReplaceDialog({
       <div class="ways">
         <Button onClick={onClose}>{t("action.cancel")}</Button>
         <Button disabled={busy.value || value.value === ""} onClick={() => void act(true)}>
-          {t("mount.preview")}
+          {t("record.preview")}
         </Button>
         {preview.value && (
           <Button kind="main" disabled={busy.value} onClick={() => void act(false)}>

@@ -1,11 +1,11 @@
-import { useSignal } from "@preact/signals";
 import type { DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
 import type { Mount } from "../../../gen/mooring/v1/mount_pb.js";
 import { may } from "../api/rights.ts";
-import { Button } from "../components/button.tsx";
+import { DialogButton } from "../components/dialog.tsx";
 import { lazy } from "../components/lazy.tsx";
 import { t } from "../i18n/language.ts";
-import { MASK, type SecretPlace } from "./input.ts";
+import { MASK } from "../records/secret-pairs.ts";
+import type { SecretPlace } from "./input.ts";
 
 const ReplaceDialog = lazy(() =>
   import("./replace-dialog.tsx").then((module) => module.ReplaceDialog),
@@ -25,29 +25,15 @@ function placesOf({ config, overrides }: Mount): readonly SecretPlace[] {
 
 /** Replaces a credential in every mount of the driver that has the same one, after a preview. */
 export function ReplaceCredential({ mount, info }: { mount: Mount; info: DriverInfo | undefined }) {
-  const isOpen = useSignal(false);
   const places = placesOf(mount);
   // The reply names the mounts that have the same secret.
   if (places.length === 0 || !may("mounts:write") || !may("mounts:reveal")) return null;
   return (
-    <>
-      <Button
-        onClick={() => {
-          isOpen.value = true;
-        }}
-      >
-        {t("mount.replace")}
-      </Button>
-      {isOpen.value && (
-        <ReplaceDialog
-          name={mount.name}
-          places={places}
-          info={info}
-          onClose={() => {
-            isOpen.value = false;
-          }}
-        />
+    <DialogButton
+      label={t("mount.replace")}
+      dialog={(close) => (
+        <ReplaceDialog name={mount.name} places={places} info={info} onClose={close} />
       )}
-    </>
+    />
   );
 }

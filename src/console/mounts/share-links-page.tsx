@@ -6,24 +6,27 @@ import { type Failure, failureOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
 import { Button } from "../components/button.tsx";
 import { Field } from "../components/field.tsx";
-import { Failed, Notice, Skeleton } from "../components/state.tsx";
+import { Notice } from "../components/state.tsx";
 import { useFollow } from "../components/use-call.ts";
 import { ItemField } from "../drivers/item-field.tsx";
 import type { Values } from "../drivers/shown.ts";
 import { mountsTexts } from "../i18n/en/mounts.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
+import { recordsTexts } from "../i18n/en/records.ts";
 import { sharesTexts } from "../i18n/en/shares.ts";
 import { addMessages, language, t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
+import { type ChosenSites, NO_SITE } from "../records/chosen-sites.ts";
+import { SiteChoice } from "../records/site-choice.tsx";
 import { go, href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
-import { type ChosenSites, NO_SITE } from "./input.ts";
-import { SaveOutcome } from "./results.tsx";
+import { WaitingPage } from "../shell/waiting-page.tsx";
+import { DriverSelect } from "./driver-select.tsx";
+import { SaveOutcome } from "./save-outcome.tsx";
 import { mountsOf, otherItems, shareItem } from "./share-links.ts";
-import { SiteChoice } from "./site-choice.tsx";
 import "./mounts.css";
 
-addMessages(mountsTexts, pagesTexts, sharesTexts);
+addMessages(mountsTexts, pagesTexts, recordsTexts, sharesTexts);
 
 const PROBLEMS: Readonly<Record<ShareProblem, MessageKey>> = {
   noAddress: "shares.noAddress",
@@ -39,13 +42,7 @@ const PROBLEMS: Readonly<Record<ShareProblem, MessageKey>> = {
 export default function ShareLinksPage() {
   useFollow((signal) => followCatalogue(signal), [language.value]);
   if (catalogue.value !== undefined) return <ShareLinks />;
-  const failure = catalogueFailure.value;
-  return (
-    <>
-      <PageHead title={t("mounts.shareLinks")} />
-      {failure ? <Failed failure={failure} /> : <Skeleton rows={3} />}
-    </>
-  );
+  return <WaitingPage title={t("mounts.shareLinks")} failure={catalogueFailure.value} />;
 }
 
 function ShareLinks() {
@@ -92,29 +89,16 @@ function ShareLinks() {
         </a>
       </PageHead>
       <div class="sheet block block-form">
-        <div>
-          <label class="label" for="share-driver">
-            {t("mount.driver")}
-          </label>
-          <select
-            id="share-driver"
-            class="input"
-            value={driver.value}
-            onChange={({ currentTarget }) =>
-              edit(() => {
-                driver.value = currentTarget.value;
-                values.value = {};
-              })
-            }
-          >
-            <option value="">{t("drivers.choose")}</option>
-            {drivers.map(([name, { label }]) => (
-              <option key={name} value={name}>
-                {label || name}
-              </option>
-            ))}
-          </select>
-        </div>
+        <DriverSelect
+          drivers={drivers}
+          value={driver.value}
+          onChange={(name) =>
+            edit(() => {
+              driver.value = name;
+              values.value = {};
+            })
+          }
+        />
         <Field
           label={t("shares.links")}
           hint={t("shares.linksHint")}
@@ -178,11 +162,11 @@ function ShareLinks() {
       <SaveOutcome failure={failure.value} results={preview.value} allowShared={allowShared} />
       <div class="ways">
         <Button disabled={busy.value || mounts.length === 0} onClick={() => void save(true)}>
-          {t("mount.preview")}
+          {t("record.preview")}
         </Button>
         {preview.value && (
           <Button kind="main" disabled={busy.value} onClick={() => void save(false)}>
-            {t("mount.save")}
+            {t("record.save")}
           </Button>
         )}
       </div>

@@ -9,7 +9,8 @@ import {
   shareFormOf,
 } from "../../client/share-text.ts";
 import { isShown, type Values } from "../drivers/shown.ts";
-import { type ChosenSites, draftOf, inputOf } from "./input.ts";
+import type { ChosenSites } from "../records/chosen-sites.ts";
+import { draftOf, inputOf } from "./input.ts";
 
 /** Limit of the name of a mount. */
 const MAX_NAME = 64;
@@ -81,7 +82,7 @@ export function mountsOf(
       ...(form.item === "sid" && { url: share.base }),
     };
     const touched = new Set(Object.keys(own));
-    mounts.set(name, inputOf(name, { ...draftOf(undefined), sites, values: own, touched }, info));
+    mounts.set(name, inputOf({ ...draftOf(undefined), name, sites, values: own, touched }, info));
   }
   return {
     mounts: [...mounts.values()],

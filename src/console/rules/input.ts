@@ -1,14 +1,22 @@
-import { create } from "@bufbuild/protobuf";
+import { create, fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
 import {
   type Rule,
   type RuleInput,
   RuleInputSchema,
   type RuleOverride,
   RuleOverrideSchema,
+  RuleSchema,
 } from "../../../gen/mooring/v1/rule_pb.js";
-import { SiteChoiceSchema } from "../../../gen/mooring/v1/site_choice_pb.js";
 import type { PairList } from "../components/pair-list.ts";
-import { type ChosenSites, chosenOf, MASK } from "../mounts/input.ts";
+import { changedMembers } from "../records/changed-members.ts";
+import {
+  type ChosenSites,
+  choiceOf,
+  chosenOf,
+  plainSites,
+  readSites,
+} from "../records/chosen-sites.ts";
+import { MASK, withoutSecretsOfSites } from "../records/secret-pairs.ts";
 
 /** Values of a rule with their switch for the folders below. */
 export const VALUES = [
@@ -90,14 +98,72 @@ export function draftOf(rule: Rule | undefined): RuleDraft {
   };
 }
 
-/** Reports whether somebody has changed inputs of the form. */
-export function isEdited(draft: RuleDraft): boolean {
-  return plain(draft) !== plain(draftOf(draft.base));
+/** Inputs that are compared as a whole. */
+const PARTS = ["path", "isOpen", "sites", "overrides"] as const;
+
+/** Names of the inputs that differ from those of the rule. */
+export function changesOf(draft: RuleDraft): readonly string[] {
+  const before = draftOf(draft.base);
+  return [
+    ...PARTS.filter((part) => !isSame(draft, before, part)),
+    ...Object.keys(changedMembers(before.texts, draft.texts)),
+    ...Object.keys(changedMembers(before.switches, draft.switches)),
+  ];
 }
 
-function plain({ path, texts, switches, isOpen, sites, overrides }: RuleDraft): string {
-  const names = [...sites.names].sort();
-  return JSON.stringify([path, texts, switches, isOpen, sites.all, names, [...overrides]]);
+function isSame(one: RuleDraft, other: RuleDraft, part: (typeof PARTS)[number]): boolean {
+  const plain = (draft: RuleDraft): string => {
+    if (part === "sites") return JSON.stringify(plainSites(draft.sites));
+    return JSON.stringify(part === "overrides" ? [...draft.overrides] : draft[part]);
+  };
+  return plain(one) === plain(other);
+}
+
+/** The changed inputs, on a newer state of the rule. */
+export function rebased(draft: RuleDraft, rule: Rule): RuleDraft {
+  const [before, now] = [draftOf(draft.base), draftOf(rule)];
+  const edited = PARTS.filter((part) => !isSame(draft, before, part));
+  return {
+    ...now,
+    texts: { ...now.texts, ...changedMembers(before.texts, draft.texts) },
+    switches: { ...now.switches, ...changedMembers(before.switches, draft.switches) },
+    ...Object.fromEntries(edited.map((part) => [part, draft[part]])),
+  };
+}
+
+/** Inputs as the browser keeps them. */
+interface KeptDraft extends Pick<RuleDraft, "path" | "texts" | "switches" | "isOpen"> {
+  readonly base: JsonValue | null;
+  readonly sites: ReturnType<typeof plainSites>;
+  readonly overrides: readonly (readonly [string, PairList])[];
+}
+
+/** Inputs without passwords, and the names of those that are left out. */
+export function writeDraft(draft: RuleDraft) {
+  const { base, path, texts, switches, isOpen, sites, overrides } = draft;
+  const isNoSecret = (name: string): boolean => name !== "password" && MEMBER_NAMES.includes(name);
+  const own = withoutSecretsOfSites(overrides, draftOf(base).overrides, isNoSecret);
+  const value: KeptDraft = {
+    base: base === undefined ? null : toJson(RuleSchema, base),
+    path,
+    texts: { ...texts, password: "" },
+    switches,
+    isOpen,
+    sites: plainSites(sites),
+    overrides: [...own.pairs],
+  };
+  return { value, secrets: [...(texts.password === "" ? [] : ["password"]), ...own.lost] };
+}
+
+/** The inputs that `writeDraft` has returned. */
+export function readDraft(kept: unknown): RuleDraft {
+  const { base, sites, overrides, ...rest } = kept as KeptDraft;
+  return {
+    ...rest,
+    base: base === null ? undefined : fromJson(RuleSchema, base),
+    sites: readSites(sites),
+    overrides: new Map(overrides),
+  };
 }
 
 /** The inputs as a change: only values that differ from those of the rule. */
@@ -108,9 +174,6 @@ export function inputOf(draft: RuleDraft): RuleInput {
     texts[name] === before.texts[name] ? {} : { [name]: texts[name] };
   const users = (name: "readUsers" | "writeUsers") =>
     texts[name] === before.texts[name] ? {} : { [name]: listOf(namesIn(texts[name])) };
-  const changed = Object.entries(switches).filter(
-    ([name, value]) => before.switches[name as SwitchName] !== value,
-  );
   const isNew = base === undefined;
   return create(RuleInputSchema, {
     path: draft.path.trim(),
@@ -121,14 +184,8 @@ export function inputOf(draft: RuleDraft): RuleInput {
     ...text("header"),
     ...users("readUsers"),
     ...users("writeUsers"),
-    ...Object.fromEntries(changed),
-    ...((!isNew || sites.all || sites.names.size > 0) && {
-      sites: create(SiteChoiceSchema, {
-        names: [...sites.names],
-        all: sites.all,
-        none: !sites.all && sites.names.size === 0,
-      }),
-    }),
+    ...changedMembers(before.switches, switches),
+    ...choiceOf(sites, isNew),
     overrides: changedOverrides(before, draft),
     expectedEtag: isNew ? "0" : base.etag,
   });

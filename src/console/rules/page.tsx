@@ -1,31 +1,28 @@
 import { may } from "../api/rights.ts";
 import { followRules, rules, rulesFailure } from "../api/rules.ts";
 import { Filters } from "../components/filters.tsx";
-import { Empty, Failed, Skeleton } from "../components/state.tsx";
+import { Empty } from "../components/state.tsx";
 import { useFollow } from "../components/use-call.ts";
 import { mountsTexts } from "../i18n/en/mounts.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
+import { recordsTexts } from "../i18n/en/records.ts";
 import { rulesTexts } from "../i18n/en/rules.ts";
 import { addMessages, t } from "../i18n/language.ts";
 import { href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
+import { WaitingPage } from "../shell/waiting-page.tsx";
 import { RuleList } from "./list.tsx";
 import { RulesOfSite } from "./of-site.tsx";
 import "../mounts/mounts.css";
 
-addMessages(mountsTexts, pagesTexts, rulesTexts);
+addMessages(mountsTexts, pagesTexts, recordsTexts, rulesTexts);
 
 /** Folder rules with their states on their sites. */
 export default function RulesPage() {
   useFollow(followRules, []);
   const known = rules.value;
   if (known === undefined)
-    return (
-      <>
-        <PageHead title={t("page.rules")} />
-        {rulesFailure.value ? <Failed failure={rulesFailure.value} /> : <Skeleton rows={3} />}
-      </>
-    );
+    return <WaitingPage title={t("page.rules")} failure={rulesFailure.value} />;
   const { query } = place.value;
   const text = (query.get("q") ?? "").toLowerCase();
   const site = query.get("site") ?? "";

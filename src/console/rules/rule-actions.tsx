@@ -6,9 +6,9 @@ import { ruleService } from "../api/rules.ts";
 import { Button } from "../components/button.tsx";
 import { Confirm } from "../components/dialog.tsx";
 import { Field, ReasonField } from "../components/field.tsx";
-import { useCall } from "../components/use-call.ts";
 import { t } from "../i18n/language.ts";
-import { Effects } from "../mounts/results.tsx";
+import { DeleteDialog } from "../records/delete-dialog.tsx";
+import { Effects } from "../records/results.tsx";
 import { go, href } from "../shell/location.ts";
 
 /** Actions on one folder rule. */
@@ -36,7 +36,20 @@ export function RuleActions({ rule }: { readonly rule: Rule }) {
         </a>
       )}
       {asked.value === "move" && <MoveDialog rule={rule} onClose={close} />}
-      {asked.value === "delete" && <DeleteDialog rule={rule} onClose={close} />}
+      {asked.value === "delete" && (
+        <DeleteDialog
+          name={rule.path}
+          question={t("rule.deleteQuestion")}
+          send={(options, signal) =>
+            ruleService.deleteRules(
+              { ...options, paths: [rule.path] },
+              { ...(signal && { signal }) },
+            )
+          }
+          next={href("rules")}
+          onClose={close}
+        />
+      )}
     </>
   );
 }
@@ -81,34 +94,6 @@ function MoveDialog({ rule, onClose }: { readonly rule: Rule; readonly onClose: 
         }}
       />
       <Effects effects={planned.value?.effects ?? []} />
-    </Confirm>
-  );
-}
-
-function DeleteDialog({ rule, onClose }: { readonly rule: Rule; readonly onClose: () => void }) {
-  const reason = useSignal("");
-  const { data } = useCall(
-    (signal) => ruleService.deleteRules({ paths: [rule.path], dryRun: true }, { signal }),
-    [rule.path],
-  );
-  return (
-    <Confirm
-      title={t("mount.deleteTitle", { name: rule.path })}
-      action={t("mount.deleteNow")}
-      onAction={async () => {
-        await ruleService.deleteRules({ paths: [rule.path], reason: reason.value.trim() });
-        go(href("rules"));
-      }}
-      onClose={onClose}
-    >
-      {t("rule.deleteQuestion")}
-      <Effects effects={data?.results.flatMap((result) => result.effects) ?? []} />
-      <ReasonField
-        value={reason.value}
-        onChange={(text) => {
-          reason.value = text;
-        }}
-      />
     </Confirm>
   );
 }

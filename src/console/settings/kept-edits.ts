@@ -1,20 +1,20 @@
 import { create } from "@bufbuild/protobuf";
 import { effect, signal, untracked } from "@preact/signals";
 import { type Setting, SettingSchema } from "../../../gen/mooring/v1/setting_pb.js";
+import { keep, keptInput } from "../api/kept.ts";
 import { settings } from "../api/live.ts";
 import { rights } from "../api/rights.ts";
-import { ended, session } from "../api/session.ts";
+import { session } from "../api/session.ts";
 import { list } from "../i18n/format.ts";
 import { t } from "../i18n/language.ts";
 import { say } from "../shell/toast.tsx";
 import { type Edit, edits } from "./edit.ts";
 
-/** Key in the tab's storage of the edits, which survive a reload and an ended token. */
-const KEPT = "mooring.edits";
+/** Name of the edits among the kept inputs. */
+const NAME = "edits";
 
-/** Stored edits of one principal. Values of secret settings are not stored. */
+/** Stored edits. Values of secret settings are not stored. */
 interface Kept {
-  readonly principal: string;
   readonly edits: readonly KeptEdit[];
   /** Names of edited secret settings. */
   readonly secrets: readonly string[];
@@ -38,7 +38,6 @@ export function keepEdits(): void {
     if (now !== undefined) return;
     restored.value = undefined;
     edits.value = new Map();
-    if (ended.peek() === "byUser") sessionStorage.removeItem(KEPT);
   });
   effect(() => {
     const principal = rights.value?.principal;
@@ -46,22 +45,20 @@ export function keepEdits(): void {
     if (principal === undefined || live === undefined || session.value === undefined) return;
     if (restored.peek() === principal) return;
     restored.value = principal;
-    untracked(() => restore(principal, live.byKey));
+    untracked(() => restore(live.byKey));
   });
   effect(() => {
-    const principal = restored.value;
-    if (principal !== undefined) store(principal, edits.value);
+    if (restored.value !== undefined) store(edits.value);
   });
 }
 
-function store(principal: string, of: ReadonlyMap<string, Edit>): void {
+function store(of: ReadonlyMap<string, Edit>): void {
   if (of.size === 0) {
-    sessionStorage.removeItem(KEPT);
+    keep(NAME, undefined);
     return;
   }
   const open = [...of.values()].filter(({ base }) => !base.secret);
   const kept: Kept = {
-    principal,
     edits: open.map(({ base, mine }) => ({
       key: base.key,
       mine,
@@ -71,19 +68,13 @@ function store(principal: string, of: ReadonlyMap<string, Edit>): void {
     })),
     secrets: [...of.values()].filter(({ base }) => base.secret).map(({ base }) => base.key),
   };
-  try {
-    sessionStorage.setItem(KEPT, JSON.stringify(kept));
-  } catch {
-    // More than the browser stores: the page asks before it is left.
-    sessionStorage.removeItem(KEPT);
-  }
+  // If it is more than the browser stores, the page asks before it is left.
+  keep(NAME, kept);
 }
 
-function restore(principal: string, live: ReadonlyMap<string, Setting>): void {
-  const stored = sessionStorage.getItem(KEPT);
-  if (stored === null) return;
-  const kept = JSON.parse(stored) as Kept;
-  if (kept.principal !== principal) return;
+function restore(live: ReadonlyMap<string, Setting>): void {
+  const kept = keptInput(NAME) as Kept | undefined;
+  if (kept === undefined) return;
   const found = kept.edits.map(({ key, mine, ...base }): [string, Edit] => [
     key,
     { base: baseOf(key, base, live.get(key)), mine },

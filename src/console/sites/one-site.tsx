@@ -11,9 +11,10 @@ import { Notice } from "../components/state.tsx";
 import { Fact, When } from "../components/text.tsx";
 import { useCall } from "../components/use-call.ts";
 import { mountsTexts } from "../i18n/en/mounts.ts";
+import { recordsTexts } from "../i18n/en/records.ts";
 import { addMessages, t } from "../i18n/language.ts";
-import { Effects, Results } from "../mounts/results.tsx";
-import { go, href } from "../shell/location.ts";
+import { Effects, Results } from "../records/results.tsx";
+import { go, href, place, refine } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { SiteDifferences } from "./differences.tsx";
 import { SiteState } from "./list.tsx";
@@ -21,19 +22,11 @@ import { SiteForm } from "./site-form.tsx";
 import { SiteLog } from "./site-log.tsx";
 import { SiteMounts } from "./site-mounts.tsx";
 
-addMessages(mountsTexts);
-
-interface SiteChange {
-  readonly input: { readonly mode?: SiteMode; readonly paused?: boolean };
-  readonly effects: readonly Effect[];
-}
+addMessages(mountsTexts, recordsTexts);
 
 /** Site with its status, differences and actions. */
 export function OneSite({ site }: { readonly site: Site }) {
-  const { name, url, status, mode, paused, upstream } = site;
   const wrong = useSignal("");
-  const asked = useSignal(false);
-  const editing = useSignal(false);
   const turn = useSignal(0);
   /** Runs an action on the site, then shows the new state. */
   const act = async (action: Promise<unknown>): Promise<void> => {
@@ -45,64 +38,11 @@ export function OneSite({ site }: { readonly site: Site }) {
     }
     turn.value += 1;
   };
-  const follows = mode === SiteMode.FOLLOW;
-  /** Change with effects on mounts of the server, which waits for a confirmation. */
-  const planned = useSignal<SiteChange | undefined>(undefined);
-  const update = (input: SiteChange["input"]): void => {
-    const plan = async (): Promise<void> => {
-      const { records } = await siteService.updateSite({ name, site: input, dryRun: true });
-      const effects = records.flatMap((record) => record.effects);
-      if (effects.length > 0) planned.value = { input, effects };
-      else await siteService.updateSite({ name, site: input });
-    };
-    void act(plan());
-  };
+  const { status } = site;
   return (
     <>
-      <PageHead title={name}>
-        <div class="ways">
-          <a class="button" href={href("sites")}>
-            {t("page.sites")}
-          </a>
-          {may("users:read") && (
-            <a class="button" href={href("users", { site: name })}>
-              {t("site.users")}
-            </a>
-          )}
-          {may("sites:manage") && (
-            <Button onClick={() => void act(siteService.checkSite({ name }))}>
-              {t("site.check")}
-            </Button>
-          )}
-          {may("sites:manage", "settings:reveal", "mounts:reveal", "rules:reveal") && (
-            <>
-              <Button
-                onClick={() => {
-                  editing.value = true;
-                }}
-              >
-                {t("site.edit")}
-              </Button>
-              <Button
-                onClick={() => update({ mode: follows ? SiteMode.OBSERVE : SiteMode.FOLLOW })}
-              >
-                {t(follows ? "site.observe" : "site.follow")}
-              </Button>
-              <Button onClick={() => update({ paused: !paused })}>
-                {t(paused ? "site.resume" : "site.pause")}
-              </Button>
-            </>
-          )}
-          {!upstream && may("sites:manage") && (
-            <Button
-              onClick={() => {
-                asked.value = true;
-              }}
-            >
-              {t("site.forget")}
-            </Button>
-          )}
-        </div>
+      <PageHead title={site.name}>
+        <SiteActions site={site} act={act} />
       </PageHead>
       {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
       {status && ["differs", "failing", "stuck"].includes(status.state) && (
@@ -111,53 +51,85 @@ export function OneSite({ site }: { readonly site: Site }) {
           {status.remedy !== "" && <p class="quiet small">{status.remedy}</p>}
         </Notice>
       )}
-      <dl class="facts">
-        <Fact name={t("site.state")}>
-          <SiteState site={site} />
-        </Fact>
-        <Fact name={t("sites.url")}>{url}</Fact>
-        <Fact name={t("site.mode")}>{t(follows ? "site.follows" : "site.observed")}</Fact>
-        {site.include.length > 0 && (
-          <Fact name={t("sites.include")}>{site.include.join(", ")}</Fact>
-        )}
-        {site.exclude.length > 0 && (
-          <Fact name={t("sites.exclude")}>{site.exclude.join(", ")}</Fact>
-        )}
-        {Object.keys(site.overrides).length > 0 && (
-          <Fact name={t("site.overrides")}>{Object.keys(site.overrides).join(", ")}</Fact>
-        )}
-        {status && status.version !== "" && (
-          <Fact name={t("site.kind")}>{`${status.kind} ${status.version}`}</Fact>
-        )}
-        {status && status.appliedRevision > 0n && (
-          <Fact name={t("site.applied")}>
-            {t("row.revision", { revision: String(status.appliedRevision) })}
-          </Fact>
-        )}
-        {status?.reachTime && (
-          <Fact name={t("site.reached")}>
-            <When time={timestampMs(status.reachTime)} />
-          </Fact>
-        )}
-      </dl>
+      <Facts site={site} />
       {may("settings:read") && (
         <SiteDifferences site={site} turn={turn.value} onDone={() => (turn.value += 1)} />
       )}
       {may("mounts:read") && <SiteMounts site={site} />}
       <SiteLog site={site} />
-      {editing.value && (
-        <SiteForm
-          site={site}
-          onClose={() => {
-            editing.value = false;
+      {place.value.query.has("edit") && (
+        <SiteForm site={site} onClose={() => refine({ edit: undefined })} />
+      )}
+    </>
+  );
+}
+
+/** Change with effects on mounts of the server, which waits for a confirmation. */
+interface PlannedChange {
+  readonly input: { readonly mode?: SiteMode; readonly paused?: boolean };
+  readonly etag: string;
+  readonly effects: readonly Effect[];
+}
+
+/** Actions on a site; those with effects on its server ask first. */
+function SiteActions(props: {
+  readonly site: Site;
+  readonly act: (action: Promise<unknown>) => Promise<void>;
+}) {
+  const { site, act } = props;
+  const { name, mode, paused, upstream } = site;
+  const asksRemoval = useSignal(false);
+  const planned = useSignal<PlannedChange | undefined>(undefined);
+  const follows = mode === SiteMode.FOLLOW;
+  const update = ({ input, etag }: Omit<PlannedChange, "effects">) =>
+    siteService.updateSite({ name, site: input, expectedEtag: etag });
+  const plan = async (input: PlannedChange["input"]): Promise<void> => {
+    const change = { input, etag: site.etag };
+    const { records } = await siteService.updateSite({ name, site: input, dryRun: true });
+    const effects = records.flatMap((record) => record.effects);
+    if (effects.length > 0) planned.value = { ...change, effects };
+    else await update(change);
+  };
+  return (
+    <div class="ways">
+      <a class="button" href={href("sites")}>
+        {t("page.sites")}
+      </a>
+      {may("users:read") && (
+        <a class="button" href={href("users", { site: name })}>
+          {t("site.users")}
+        </a>
+      )}
+      {may("sites:manage") && (
+        <Button onClick={() => void act(siteService.checkSite({ name }))}>{t("site.check")}</Button>
+      )}
+      {may("sites:manage", "settings:reveal", "mounts:reveal", "rules:reveal") && (
+        <>
+          <Button onClick={() => refine({ edit: "1" })}>{t("site.edit")}</Button>
+          <Button
+            onClick={() => void act(plan({ mode: follows ? SiteMode.OBSERVE : SiteMode.FOLLOW }))}
+          >
+            {t(follows ? "site.observe" : "site.follow")}
+          </Button>
+          <Button onClick={() => void act(plan({ paused: !paused }))}>
+            {t(paused ? "site.resume" : "site.pause")}
+          </Button>
+        </>
+      )}
+      {!upstream && may("sites:manage") && (
+        <Button
+          onClick={() => {
+            asksRemoval.value = true;
           }}
-        />
+        >
+          {t("site.forget")}
+        </Button>
       )}
       {planned.value !== undefined && (
         <Confirm
           title={t("effect.title")}
           action={t(planned.value.input.mode === SiteMode.FOLLOW ? "site.follow" : "site.resume")}
-          onAction={() => act(siteService.updateSite({ name, site: planned.value?.input ?? {} }))}
+          onAction={() => (planned.value ? act(update(planned.value)) : Promise.resolve())}
           onClose={() => {
             planned.value = undefined;
           }}
@@ -165,20 +137,51 @@ export function OneSite({ site }: { readonly site: Site }) {
           <Effects effects={planned.value.effects} />
         </Confirm>
       )}
-      {asked.value && (
+      {asksRemoval.value && (
         <Confirm
           title={t("site.forget")}
           action={t("site.forgetNow")}
           onAction={() => siteService.deleteSite({ name }).then(() => go(href("sites")))}
           onClose={() => {
-            asked.value = false;
+            asksRemoval.value = false;
           }}
         >
           {t("site.forgetQuestion")}
           <NamingMounts site={name} />
         </Confirm>
       )}
-    </>
+    </div>
+  );
+}
+
+/** State and members of a site. */
+function Facts({ site }: { readonly site: Site }) {
+  const { status, include, exclude, overrides } = site;
+  const follows = site.mode === SiteMode.FOLLOW;
+  return (
+    <dl class="facts">
+      <Fact name={t("site.state")}>
+        <SiteState site={site} />
+      </Fact>
+      <Fact name={t("sites.url")}>{site.url}</Fact>
+      <Fact name={t("site.mode")}>{t(follows ? "site.follows" : "site.observed")}</Fact>
+      <Fact name={t("sites.include")}>{include.join(", ")}</Fact>
+      <Fact name={t("sites.exclude")}>{exclude.join(", ")}</Fact>
+      <Fact name={t("site.overrides")}>{Object.keys(overrides).join(", ")}</Fact>
+      {status && status.version !== "" && (
+        <Fact name={t("site.kind")}>{`${status.kind} ${status.version}`}</Fact>
+      )}
+      {status && status.appliedRevision > 0n && (
+        <Fact name={t("site.applied")}>
+          {t("row.revision", { revision: String(status.appliedRevision) })}
+        </Fact>
+      )}
+      {status?.reachTime && (
+        <Fact name={t("site.reached")}>
+          <When time={timestampMs(status.reachTime)} />
+        </Fact>
+      )}
+    </dl>
   );
 }
 

@@ -1,13 +1,14 @@
 import { may } from "../api/rights.ts";
 import { followSites, sites, sitesFailure } from "../api/sites.ts";
-import { AddButton } from "../components/dialog.tsx";
-import { Empty, Failed, Skeleton } from "../components/state.tsx";
+import { Button } from "../components/button.tsx";
+import { Empty } from "../components/state.tsx";
 import { useFollow } from "../components/use-call.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
 import { sitesTexts } from "../i18n/en/sites.ts";
 import { addMessages, t } from "../i18n/language.ts";
-import { href, place } from "../shell/location.ts";
+import { href, place, refine } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
+import { WaitingPage } from "../shell/waiting-page.tsx";
 import { SiteList } from "./list.tsx";
 import { OneSite } from "./one-site.tsx";
 import { SiteForm } from "./site-form.tsx";
@@ -23,19 +24,22 @@ export default function SitesPage() {
   const known = sites.value;
   const name = place.value.query.get("name");
   if (known === undefined)
-    return (
-      <>
-        <PageHead title={name ?? t("page.sites")} />
-        {sitesFailure.value ? <Failed failure={sitesFailure.value} /> : <Skeleton rows={3} />}
-      </>
-    );
+    return <WaitingPage title={name ?? t("page.sites")} failure={sitesFailure.value} />;
   const site = name === null ? undefined : known.get(name);
   if (site) return <OneSite key={site.name} site={site} />;
+  const mayAdd = may("sites:manage", "settings:reveal", "mounts:reveal", "rules:reveal");
   return (
     <>
       <PageHead title={t("page.sites")}>
-        {may("sites:manage", "settings:reveal", "mounts:reveal", "rules:reveal") && <AddSite />}
+        {mayAdd && (
+          <Button icon="add" onClick={() => refine({ new: "1" })}>
+            {t("sites.add")}
+          </Button>
+        )}
       </PageHead>
+      {mayAdd && place.value.query.has("new") && (
+        <SiteForm onClose={() => refine({ new: undefined })} />
+      )}
       {name !== null && <p class="quiet">{t("sites.gone", { name })}</p>}
       {known.size === 0 ? (
         <Empty icon="sites" title={t("sites.none")}>
@@ -47,8 +51,4 @@ export default function SitesPage() {
       {name !== null && <a href={href("sites")}>{t("page.sites")}</a>}
     </>
   );
-}
-
-function AddSite() {
-  return <AddButton label={t("sites.add")} dialog={(close) => <SiteForm onClose={close} />} />;
 }

@@ -9,7 +9,7 @@ import { Notice, Skeleton } from "../components/state.tsx";
 import { useTask } from "../components/task.tsx";
 import { useCall } from "../components/use-call.ts";
 import { t } from "../i18n/language.ts";
-import { Results } from "../mounts/results.tsx";
+import { Results } from "../records/results.tsx";
 import { href } from "../shell/location.ts";
 
 /** Number of mounts that are written in one call. */

@@ -4,9 +4,11 @@ import type { CreateTokenResponse } from "../../../gen/mooring/v1/access_service
 import { type Failure, failureOf } from "../api/failure.ts";
 import { accessService, may, type Need } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
-import { Field } from "../components/field.tsx";
+import { Check, Field } from "../components/field.tsx";
+import { KeptNotice, useKeptDraft } from "../components/kept-draft.tsx";
 import { Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
+import { changedMembers } from "../records/changed-members.ts";
 import { href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { type End, EndField, endRequest, MadeToken } from "./end.tsx";
@@ -22,44 +24,44 @@ interface Input {
   readonly end: End;
 }
 
-/** Form for a new token, whose text is shown once. */
-export function NewToken(props: { readonly known: Known; readonly onMade: () => void }) {
-  const { known, onMade } = props;
-  const input = useSignal<Input>({
-    principal: place.value.query.get("for") ?? "",
+function emptyInput(): Input {
+  return {
+    principal: place.peek().query.get("for") ?? "",
     person: false,
     comment: "",
     scopes: [],
     limits: "",
     end: { kind: "days", days: 90, date: "" },
+  };
+}
+
+function limitsIn({ limits }: Input): readonly string[] {
+  return limits.split("\n").flatMap((line) => line.trim() || []);
+}
+
+/** Form for a new token, whose text is shown once. */
+export function NewToken(props: { readonly known: Known; readonly onMade: () => void }) {
+  const { known, onMade } = props;
+  const kept = useKeptDraft<Input>({
+    name: "token-new",
+    initial: emptyInput,
+    changes: (input) => Object.keys(changedMembers(emptyInput(), input)),
+    // The inputs have no secret: the token is made by the service.
+    write: (input) => ({ value: input, secrets: [] }),
+    read: (value) => value as Input,
   });
+  const input = kept.draft;
   const failure = useSignal<Failure | undefined>(undefined);
   const made = useSignal<CreateTokenResponse | undefined>(undefined);
   const busy = useSignal(false);
-  const { principal, person, comment, scopes, limits, end } = input.value;
-  const set = (change: Partial<Input>): void => {
-    input.value = { ...input.peek(), ...change };
-  };
+  const { principal } = input.value;
   const isNew = principal !== "" && !known.principals.some(({ name }) => name === principal);
-  const given = limits
-    .split("\n")
-    .map((line) => line.trim())
-    .filter(Boolean);
   const make = async (): Promise<void> => {
     busy.value = true;
     try {
-      const request = {
-        principal,
-        comment,
-        limits: given,
-        ...endRequest(end),
-        scopes: [...(given.length > 0 ? limitable(scopes) : scopes)],
-      };
-      // A new name creates a program.
-      if (isNew && person)
-        await accessService.createPrincipal({ name: principal, kind: PrincipalKind.PERSON });
-      made.value = await accessService.createToken(request);
+      made.value = await create(input.value, isNew);
       failure.value = undefined;
+      kept.forget();
     } catch (thrown) {
       failure.value = failureOf(thrown);
     } finally {
@@ -67,8 +69,6 @@ export function NewToken(props: { readonly known: Known; readonly onMade: () => 
       onMade();
     }
   };
-  const wrong = (field: string): string | undefined =>
-    failure.value?.violations.find((one) => one.field.startsWith(field))?.description;
   return (
     <>
       <PageHead title={t("tokens.new")}>
@@ -79,67 +79,108 @@ export function NewToken(props: { readonly known: Known; readonly onMade: () => 
       {made.value ? (
         <MadeToken id={made.value.token?.id ?? ""} secret={made.value.secret} />
       ) : (
-        <form
-          class="sheet block block-form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (!busy.value) void make();
-          }}
-        >
-          <Field
-            label={t("token.principal")}
-            hint={t("token.principalHint")}
-            wrong={wrong("principal")}
-            value={principal}
-            options={known.principals.filter((one) => !one.disableTime).map(({ name }) => name)}
-            onChange={(text) => set({ principal: text })}
-          />
-          {isNew && (
-            <label class="check">
-              <input
-                type="checkbox"
-                checked={person}
-                onChange={(event) => set({ person: event.currentTarget.checked })}
-              />
-              <span>{t("token.isPerson")}</span>
-            </label>
-          )}
-          <Field
-            label={t("token.comment")}
-            hint={t("token.commentHint")}
-            wrong={wrong("comment")}
-            value={comment}
-            onChange={(text) => set({ comment: text })}
-          />
-          <ScopesField
-            value={scopes}
-            limited={given.length > 0}
-            wrong={wrong("scopes")}
-            onChange={(chosen) => set({ scopes: chosen })}
-          />
-          <Field
-            label={t("token.limits")}
-            hint={t("token.limitsHint")}
-            wrong={wrong("limits")}
-            value={limits}
-            lines
-            onChange={(text) => set({ limits: text })}
-          />
-          <EndField
-            value={end}
-            kinds={["never"]}
-            wrong={wrong("expire_time")}
-            onChange={(chosen) => set({ end: chosen })}
-          />
-          {failure.value && failure.value.violations.length === 0 && (
-            <Notice kind="wrong">{failure.value.message || t("state.offline")}</Notice>
-          )}
-          <div>
-            <Button kind="main" type="submit" disabled={busy.value}>
-              {t("token.make")}
-            </Button>
-          </div>
-        </form>
+        <>
+          <KeptNotice of={kept} />
+          <form
+            class="sheet block block-form"
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (!busy.value) void make();
+            }}
+          >
+            <TokenFields
+              input={input.value}
+              isNew={isNew}
+              known={known}
+              failure={failure.value}
+              set={(change) => {
+                input.value = { ...input.peek(), ...change };
+              }}
+            />
+            <div>
+              <Button kind="main" type="submit" disabled={busy.value}>
+                {t("token.make")}
+              </Button>
+            </div>
+          </form>
+        </>
+      )}
+    </>
+  );
+}
+
+/** @param isNew whether the principal does not exist: a new name creates a program. */
+async function create(input: Input, isNew: boolean): Promise<CreateTokenResponse> {
+  const { principal, person, comment, scopes, end } = input;
+  const limits = limitsIn(input);
+  if (isNew && person)
+    await accessService.createPrincipal({ name: principal, kind: PrincipalKind.PERSON });
+  return accessService.createToken({
+    principal,
+    comment,
+    limits: [...limits],
+    ...endRequest(end),
+    scopes: [...(limits.length > 0 ? limitable(scopes) : scopes)],
+  });
+}
+
+/** Fields of a new token, with the reason of a refusal. */
+function TokenFields(props: {
+  readonly input: Input;
+  readonly isNew: boolean;
+  readonly known: Known;
+  readonly failure: Failure | undefined;
+  readonly set: (change: Partial<Input>) => void;
+}) {
+  const { input, known, failure, set } = props;
+  const wrong = (field: string): string | undefined =>
+    failure?.violations.find((one) => one.field.startsWith(field))?.description;
+  return (
+    <>
+      <Field
+        label={t("token.principal")}
+        hint={t("token.principalHint")}
+        wrong={wrong("principal")}
+        value={input.principal}
+        options={known.principals.filter((one) => !one.disableTime).map(({ name }) => name)}
+        onChange={(principal) => set({ principal })}
+      />
+      {props.isNew && (
+        <Check
+          label={t("token.isPerson")}
+          checked={input.person}
+          onChange={(person) => set({ person })}
+        />
+      )}
+      <Field
+        label={t("token.comment")}
+        hint={t("token.commentHint")}
+        wrong={wrong("comment")}
+        value={input.comment}
+        onChange={(comment) => set({ comment })}
+      />
+      <ScopesField
+        value={input.scopes}
+        limited={limitsIn(input).length > 0}
+        wrong={wrong("scopes")}
+        onChange={(scopes) => set({ scopes })}
+      />
+      <Field
+        label={t("token.limits")}
+        hint={t("token.limitsHint")}
+        wrong={wrong("limits")}
+        value={input.limits}
+        lines
+        onChange={(limits) => set({ limits })}
+      />
+      <EndField
+        value={input.end}
+        kinds={["never"]}
+        wrong={wrong("expire_time")}
+        onChange={(end) => set({ end })}
+      />
+      {failure && failure.violations.length === 0 && (
+        <Notice kind="wrong">{failure.message || t("state.offline")}</Notice>
       )}
     </>
   );

@@ -8,7 +8,7 @@ import { endOf, stateOf, type TokenState } from "../api/token.ts";
 import { Button, Icon } from "../components/button.tsx";
 import { Confirm } from "../components/dialog.tsx";
 import { SearchField } from "../components/search-field.tsx";
-import { Empty, Failed, Skeleton } from "../components/state.tsx";
+import { Empty, Failed } from "../components/state.tsx";
 import { Around, When } from "../components/text.tsx";
 import { useCall, useFollow } from "../components/use-call.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
@@ -17,6 +17,7 @@ import { date } from "../i18n/format.ts";
 import { addMessages, number, t } from "../i18n/language.ts";
 import { href, place, refine } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
+import { WaitingPage } from "../shell/waiting-page.tsx";
 import { followKnown, type Known, readKnown } from "./known.ts";
 import { NewToken } from "./new-token.tsx";
 import { RotateToken } from "./rotate.tsx";
@@ -33,12 +34,7 @@ export default function TokensPage() {
   useFollow((signal) => followKnown(again, signal), []);
   const rotated = query.get("rotate");
   if (data === undefined)
-    return (
-      <>
-        <PageHead title={t("page.tokens")} />
-        {failure ? <Failed failure={failure} retry={again} /> : <Skeleton />}
-      </>
-    );
+    return <WaitingPage title={t("page.tokens")} failure={failure} retry={again} rows={6} />;
   if (query.has("new")) return <NewToken known={data} onMade={again} />;
   if (rotated !== null) {
     const token = data.tokens.find(({ id }) => id === rotated);

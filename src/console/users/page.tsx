@@ -7,7 +7,7 @@ import { useCall } from "../components/use-call.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
 import { usersTexts } from "../i18n/en/users.ts";
 import { addMessages, t } from "../i18n/language.ts";
-import { siteNames } from "../mounts/site-choice.tsx";
+import { SiteSelect, useSiteNames } from "../records/site-select.tsx";
 import { href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { Comparison } from "./comparison.tsx";
@@ -37,35 +37,23 @@ export default function UsersPage() {
 
 function UsersOfSite({ site }: { readonly site: string }) {
   const other = useSignal("");
-  const { data: names = [] } = useCall(siteNames, []);
   const { data, failure, again } = useCall(
     (signal) => userService.listUsers({ site }, { signal }),
     [site],
   );
-  const others = names.filter((name) => name !== site);
+  const others = useSiteNames().filter((name) => name !== site);
   return (
     <>
       {others.length > 0 && (
-        <p class="ways other-site">
-          <label class="label" for="other-site">
-            {t("users.compareWith")}
-          </label>
-          <select
-            id="other-site"
-            class="input"
-            value={other.value}
-            onChange={(event) => {
-              other.value = event.currentTarget.value;
-            }}
-          >
-            <option value="">{t("users.noSite")}</option>
-            {others.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </p>
+        <SiteSelect
+          label={t("users.compareWith")}
+          names={others}
+          none={t("users.noSite")}
+          value={other.value}
+          onChange={(name) => {
+            other.value = name;
+          }}
+        />
       )}
       {other.value !== "" && <Comparison key={other.value} from={site} to={other.value} />}
       {failure && <Failed failure={failure} retry={again} />}

@@ -1,29 +1,26 @@
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
-import {
-  type Webhook,
-  type WebhookDelivery,
-  WebhookDeliveryState,
-} from "../../../gen/mooring/v1/incident_pb.js";
+import type { Webhook } from "../../../gen/mooring/v1/incident_pb.js";
 import { problemOf } from "../api/failure.ts";
 import { webhookService } from "../api/webhooks.ts";
-import { Button, Icon } from "../components/button.tsx";
+import { Button } from "../components/button.tsx";
 import { CopyButton } from "../components/copy.tsx";
 import { Confirm } from "../components/dialog.tsx";
-import { Empty, Failed, Notice, Skeleton } from "../components/state.tsx";
-import { When } from "../components/text.tsx";
+import { Empty, Notice } from "../components/state.tsx";
 import { useCall } from "../components/use-call.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
+import { recordsTexts } from "../i18n/en/records.ts";
 import { webhooksTexts } from "../i18n/en/webhooks.ts";
 import { addMessages, t } from "../i18n/language.ts";
-import type { MessageKey } from "../i18n/messages.ts";
 import { CLASSES } from "../mounts/incident-classes.ts";
+import { place, refine } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
-import { AddWebhook, WebhookDialog } from "./add.tsx";
-import { formatName } from "./format.tsx";
+import { WaitingPage } from "../shell/waiting-page.tsx";
+import { Deliveries } from "./deliveries.tsx";
+import { formatName } from "./fields.tsx";
+import { WebhookDialog } from "./webhook-dialog.tsx";
 import "./webhooks.css";
 
-addMessages(pagesTexts, webhooksTexts);
+addMessages(pagesTexts, recordsTexts, webhooksTexts);
 
 async function listWebhooks(signal: AbortSignal): Promise<readonly Webhook[]> {
   return (await webhookService.listWebhooks({}, { signal })).webhooks;
@@ -33,22 +30,17 @@ async function listWebhooks(signal: AbortSignal): Promise<readonly Webhook[]> {
 export default function WebhooksPage() {
   const { data, failure, again } = useCall(listWebhooks, []);
   const secret = useSignal("");
-  if (data === undefined)
-    return (
-      <>
-        <PageHead title={t("page.webhooks")} />
-        {failure ? <Failed failure={failure} /> : <Skeleton rows={3} />}
-      </>
-    );
+  // The open dialog is in the address, so that a reload opens it again.
+  const { query } = place.value;
+  const edited = data?.find(({ name }) => name === query.get("edit"));
+  const close = (): void => refine({ new: undefined, edit: undefined });
+  if (data === undefined) return <WaitingPage title={t("page.webhooks")} failure={failure} />;
   return (
     <>
       <PageHead title={t("page.webhooks")}>
-        <AddWebhook
-          onAdded={(key) => {
-            secret.value = key;
-            again();
-          }}
-        />
+        <Button icon="add" onClick={() => refine({ new: "1" })}>
+          {t("webhooks.add")}
+        </Button>
       </PageHead>
       <p class="behaviour quiet">{t("webhooks.about")}</p>
       {secret.value !== "" && (
@@ -72,6 +64,19 @@ export default function WebhooksPage() {
           ))}
         </ul>
       )}
+      {(query.has("new") || edited !== undefined) && (
+        <WebhookDialog
+          key={edited?.name ?? ""}
+          {...(edited && { webhook: edited })}
+          onStale={again}
+          onClose={close}
+          onSaved={(key) => {
+            secret.value = key;
+            close();
+            again();
+          }}
+        />
+      )}
     </>
   );
 }
@@ -85,7 +90,6 @@ function OneWebhook({
 }) {
   const { name, format, target, classes, sites, disabled } = webhook;
   const isAsked = useSignal(false);
-  const isEdited = useSignal(false);
   const isOpen = useSignal(false);
   const busy = useSignal(false);
   const wrong = useSignal("");
@@ -142,13 +146,7 @@ function OneWebhook({
           <Button disabled={busy.value} onClick={() => void setDisabled()}>
             {t(disabled ? "webhook.enable" : "webhook.disable")}
           </Button>
-          <Button
-            onClick={() => {
-              isEdited.value = true;
-            }}
-          >
-            {t("webhook.edit")}
-          </Button>
+          <Button onClick={() => refine({ edit: name })}>{t("webhook.edit")}</Button>
           <Button
             onClick={() => {
               isAsked.value = true;
@@ -160,18 +158,6 @@ function OneWebhook({
       </div>
       {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
       {isOpen.value && <Deliveries webhook={name} turn={turn.value} />}
-      {isEdited.value && (
-        <WebhookDialog
-          webhook={webhook}
-          onClose={() => {
-            isEdited.value = false;
-          }}
-          onSaved={() => {
-            isEdited.value = false;
-            onChange();
-          }}
-        />
-      )}
       {isAsked.value && (
         <Confirm
           title={t("webhook.delete", { name })}
@@ -184,89 +170,6 @@ function OneWebhook({
           {t("webhook.deleteQuestion")}
         </Confirm>
       )}
-    </li>
-  );
-}
-
-const STATES: Partial<Record<WebhookDeliveryState, MessageKey>> = {
-  [WebhookDeliveryState.WAITING]: "delivery.waiting",
-  [WebhookDeliveryState.DELIVERED]: "delivery.delivered",
-  [WebhookDeliveryState.FAILED]: "delivery.failed",
-};
-
-/**
- * The newest deliveries of a webhook, each with its body.
- *
- * @param props.turn a change triggers another read.
- */
-function Deliveries({ webhook, turn }: { readonly webhook: string; readonly turn: number }) {
-  const { data, failure, again } = useCall(
-    (signal) => webhookService.listWebhookDeliveries({ name: webhook }, { signal }),
-    [webhook, turn],
-  );
-  if (data === undefined) return failure ? <Failed failure={failure} /> : <Skeleton rows={2} />;
-  if (data.deliveries.length === 0) return <p class="quiet">{t("delivery.none")}</p>;
-  return (
-    <ul class="deliveries">
-      {data.deliveries.map((delivery) => (
-        <OneDelivery key={delivery.id} delivery={delivery} onSent={again} />
-      ))}
-    </ul>
-  );
-}
-
-function OneDelivery({
-  delivery,
-  onSent,
-}: {
-  readonly delivery: WebhookDelivery;
-  readonly onSent: () => void;
-}) {
-  const { id, type, state, attempts, status, error, body, createTime, retryTime } = delivery;
-  const busy = useSignal(false);
-  const wrong = useSignal("");
-  const send = async (): Promise<void> => {
-    busy.value = true;
-    try {
-      await webhookService.resendWebhookDelivery({ id });
-      wrong.value = "";
-      onSent();
-    } catch (thrown) {
-      wrong.value = problemOf(thrown);
-    } finally {
-      busy.value = false;
-    }
-  };
-  const isGood = state === WebhookDeliveryState.DELIVERED;
-  return (
-    <li data-delivery={id}>
-      <p class="small">
-        <span class={`health ${isGood ? "good" : "bad"}`}>
-          <Icon name={isGood ? "done" : "warning"} />
-          {t(STATES[state] ?? "delivery.waiting")}
-        </span>{" "}
-        <code>{type}</code> {createTime && <When time={timestampMs(createTime)} />}
-        <span class="quiet">
-          {" · "}
-          {t("delivery.attempts", { count: attempts })}
-          {status > 0 && ` · HTTP ${status}`}
-          {retryTime && (
-            <>
-              {" · "}
-              {t("delivery.next")} <When time={timestampMs(retryTime)} />
-            </>
-          )}
-        </span>
-      </p>
-      {error !== "" && <p class="wrong small">{error}</p>}
-      <details>
-        <summary class="small">{t("delivery.body")}</summary>
-        <pre class="mono small">{body}</pre>
-      </details>
-      <Button disabled={busy.value} onClick={() => void send()}>
-        {t("delivery.resend")}
-      </Button>
-      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
     </li>
   );
 }

@@ -1,5 +1,7 @@
 import { invalid, type Violation } from "../../messages/error.ts";
 import { type Message, message, problemAt } from "../../messages/message.ts";
+import { ownValue } from "../../own-value.ts";
+import { MASK } from "../../settings/value.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import { CLASSES, type IncidentClass } from "../incident.ts";
 import type { FormatOptions } from "./format/format.ts";
@@ -136,7 +138,9 @@ function redirectionProblems(
   const isKept = {
     secret: FORMAT_OF[next.format].isSigned && input.secret === undefined,
     token: next.token !== "" && input.token === undefined,
-    headers: Object.keys(next.headers).length > 0 && input.headers === undefined,
+    headers: Object.keys(next.headers).some(
+      (name) => input.headers === undefined || ownValue(input.headers, name) === MASK,
+    ),
   };
   return Object.entries(isKept).flatMap(([field, kept]) => (kept ? [[field, again] as const] : []));
 }
@@ -156,7 +160,8 @@ export function withWebhookInput(
     Object.entries(input).filter(([, value]) => value !== undefined),
   );
   const siteIds = siteNames?.map((name) => sites.idOf(name) ?? "") ?? webhook.siteIds;
-  const merged: Webhook = { ...webhook, ...given, siteIds };
+  const headers = unmasked(input.headers ?? webhook.headers, webhook.headers);
+  const merged: Webhook = { ...webhook, ...given, siteIds, headers };
   const format = FORMAT_OF[merged.format];
   const url = merged.url === "" ? (format?.defaultUrl ?? "") : merged.url;
   const next: Webhook = Object.freeze({ ...merged, url });
@@ -172,6 +177,9 @@ export function withWebhookInput(
     ],
     ...(next.disabled || urlProblem(next.url) !== undefined ? [] : (format?.problems(next) ?? [])),
     ...redirectionProblems(webhook, next, input),
+    ...Object.entries(next.headers).flatMap(([name, value]) =>
+      value === MASK ? [["headers", message("HEADER_MASKED", { name })] as const] : [],
+    ),
     [
       "classes",
       next.classes.every((each) => CLASSES.includes(each))
@@ -200,6 +208,18 @@ export function withWebhookInput(
   const [first, ...rest] = violations;
   if (first !== undefined) throw invalid([first, ...rest]);
   return next;
+}
+
+/** Headers whose value is the mask of a secret stay as they are. */
+function unmasked(
+  headers: Readonly<Record<string, string>>,
+  before: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const entries = Object.entries(headers).map(([name, value]) => [
+    name,
+    value === MASK ? (ownValue(before, name) ?? MASK) : value,
+  ]);
+  return Object.fromEntries(entries);
 }
 
 function urlProblem(text: string): Message | undefined {

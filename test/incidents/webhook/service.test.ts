@@ -4,9 +4,10 @@ import type { IncidentClass } from "../../../src/incidents/incident.ts";
 import type { StoredDelivery } from "../../../src/incidents/store.ts";
 import { wantsClass } from "../../../src/incidents/webhook/input.ts";
 import { createWebhookRegistry } from "../../../src/incidents/webhook/registry.ts";
-import type { Attempt } from "../../../src/incidents/webhook/send.ts";
+import { type Attempt, newKey } from "../../../src/incidents/webhook/send.ts";
 import { createWebhookService } from "../../../src/incidents/webhook/service.ts";
 import { createSealer } from "../../../src/secrets/sealer.ts";
+import { MASK } from "../../../src/settings/value.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { failureOf } from "../../archive/setting.ts";
 import { siteNames } from "../../sites/names.ts";
@@ -173,4 +174,27 @@ test("whether unknown incidents are excluded is stored", async () => {
   expect(await other.list()).toMatchObject([{ classes: ["gone"], withoutUnknown: true }]);
   await other.update("hook", { withoutUnknown: false }, origin);
   expect(await webhooks.list()).toMatchObject([{ classes: ["gone"], withoutUnknown: false }]);
+});
+
+test("a header whose value is masked keeps it, unless it would go to another address", async () => {
+  const webhooks = serviceOn(store.incidents);
+  const url = "https://a.example/";
+  await webhooks.create(
+    { name: "hook", url, format: "template", template: "x", headers: { "X-Key": "one" } },
+    origin,
+  );
+  const change = (input: object) => failureOf(() => webhooks.update("hook", input, origin));
+  const headersOf = async () => (await webhooks.list())[0]?.headers;
+  await webhooks.update("hook", { headers: { "X-Key": MASK, "X-Other": "two" } }, origin);
+  expect(await headersOf()).toEqual({ "X-Key": "one", "X-Other": "two" });
+  for (const input of [
+    { headers: { "X-Renamed": MASK } },
+    { headers: { "x-key": MASK } },
+    { headers: { "X-Key": MASK }, url: "https://b.example/", secret: newKey() },
+    { url: "https://b.example/", secret: newKey() },
+  ])
+    expect(await change(input)).toMatchObject({ code: Code.InvalidArgument });
+  expect(await headersOf()).toEqual({ "X-Key": "one", "X-Other": "two" });
+  await webhooks.update("hook", { headers: { "X-Other": MASK } }, origin);
+  expect(await headersOf()).toEqual({ "X-Other": "two" });
 });

@@ -99,7 +99,7 @@ export const states: readonly State[] = [
       await page.locator("dialog .pair input").waitFor();
     },
   },
-  { name: "mounts", address: "mounts", ready: "[data-mount]" },
+  { name: "mounts", address: "mounts", ready: "[data-record]" },
   { name: "mounts-none", address: "mounts?q=nothing-like-it", ready: ".timeline-filters" },
   {
     name: "mount",
@@ -121,7 +121,7 @@ export const states: readonly State[] = [
       await page.locator("dialog input").first().waitFor();
     },
   },
-  { name: "rules", address: "rules", ready: "[data-rule]" },
+  { name: "rules", address: "rules", ready: "[data-record]" },
   {
     name: "rule",
     address: "rule?path=/films",

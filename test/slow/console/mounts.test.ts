@@ -67,7 +67,7 @@ describe("mounts", () => {
       await page.locator(".mount-results", { hasText: "films created" }).waitFor();
       await page.getByRole("button", { name: "Adopt them" }).click();
       await page
-        .locator("[data-mount=films]", { hasText: "harbour: failing (credential)" })
+        .locator("[data-record=films]", { hasText: "harbour: failing (credential)" })
         .waitFor();
       const incident = page.locator(".incidents li", { hasText: "/films" });
       await incident.getByText("Get a new credential").waitFor();
@@ -147,7 +147,7 @@ describe("mounts", () => {
     const mounts = console.client(MountService);
     expect((await mounts.listMounts({})).mounts).toEqual([]);
     await page.getByRole("button", { name: "Save" }).click();
-    await page.locator("[data-mount=VNone]", { hasText: "/shares/VNone" }).waitFor();
+    await page.locator("[data-record=VNone]", { hasText: "/shares/VNone" }).waitFor();
     const { mount } = await mounts.getMount({ name: "VNtwo", reveal: true });
     expect(mount).toMatchObject({
       mountPath: "/shares/VNtwo",
@@ -306,8 +306,8 @@ describe("a mount", () => {
       await page.getByRole("button", { name: "Delete" }).click();
       await page.locator("dialog").getByLabel("Reason").fill("Not needed");
       await page.getByRole("button", { name: "Delete now" }).click();
-      await page.locator("[data-mount=cinema]").waitFor();
-      await page.locator("[data-mount=series]").waitFor({ state: "detached" });
+      await page.locator("[data-record=cinema]").waitFor();
+      await page.locator("[data-record=series]").waitFor({ state: "detached" });
     } finally {
       await mounts.deleteMounts({ names: ["cinema"] }).catch(() => undefined);
       await console.client(SiteService).deleteSite({ name: "harbour" });
@@ -322,7 +322,7 @@ describe("a mount", () => {
     const page = await console.enter("mount?name=shared");
     await page.locator("#item-root_folder_path").fill("/mine");
     await mounts.saveMounts({ mounts: [{ name: "shared", disabled: true }] });
-    await page.getByText("Somebody has changed this mount in the meantime.").waitFor();
+    await page.getByText("Somebody has changed this in the meantime.").waitFor();
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.locator(".notice.wrong").waitFor();
     await page.getByRole("button", { name: "Continue with the newest state" }).click();
@@ -355,7 +355,7 @@ describe("a mount", () => {
       });
       site.storages.folders.set("/a", ["one", "two"]);
       const page = await console.enter("mounts?site=harbour");
-      await page.locator("[data-mount=b]", { hasText: "harbour: ok" }).waitFor();
+      await page.locator("[data-record=b]", { hasText: "harbour: ok" }).waitFor();
       await page.getByRole("button", { name: "Test 2 mounts" }).click();
       await page.getByText(/^\d of 2 work\.$/).waitFor();
       // A listing that takes long is ended by the user.
@@ -372,7 +372,7 @@ describe("a mount", () => {
       site.storages.hold = undefined;
       await page.getByRole("searchbox").fill("/b");
       await page.keyboard.press("Enter");
-      await expect.poll(() => page.locator("[data-mount]").count()).toBe(1);
+      await expect.poll(() => page.locator("[data-record]").count()).toBe(1);
     } finally {
       await mounts.deleteMounts({ names }).catch(() => undefined);
       await console.client(SiteService).deleteSite({ name: "harbour" });

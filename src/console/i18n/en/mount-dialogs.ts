@@ -4,8 +4,6 @@ import type { Message } from "../en.ts";
 export const mountDialogTexts = {
   "mount.copyPath": "Path of the copy",
   "mount.copyTitle": "Copy {name}",
-  "mount.deleteQuestion":
-    "The mount is deleted here and on the sites that follow. Files at the provider stay.",
   "mount.renameTitle": "Rename {name}",
   "mount.newName": "New name",
   "mount.exportAbout":

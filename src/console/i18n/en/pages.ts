@@ -44,12 +44,19 @@ export const pagesTexts = {
   "incident.quota": "quota",
   "incident.unknown": "unknown cause",
 
+  "kept.discard": "Discard them",
+  "kept.hint": "A typed secret is not kept when the page is reloaded.",
+  "kept.lost": "Typed secrets are not kept: {names}. Enter them again.",
+  "kept.restored": "These are your inputs from before, which are not saved yet.",
+
   "mount.allSites": "all sites",
+  "mount.anySite": "any site",
   "mount.delete": "Delete",
   "mount.deleteNow": "Delete now",
   "mount.disabled": "disabled",
   "mount.everySite": "All sites, also those that are added later",
   "mount.name": "Name",
+  "mount.site": "Site",
   "mount.sites": "Sites",
 
   "number.between": "{min} to {max}",

@@ -5,7 +5,6 @@ export const rulesTexts = {
   "rule.below": "Also in the folders below",
   "rule.deleteQuestion":
     "The rule is deleted here and on the sites that follow. The folder then has no password, hides nothing and follows the nearest rule above it.",
-  "rule.discard": "Show the newest state",
   "rule.does.header": "text above",
   "rule.does.hide": "hides names",
   "rule.does.password": "password",
@@ -32,8 +31,6 @@ export const rulesTexts = {
   "rule.newPath": "New path",
   "rule.noMount": "No mount has the path {path}: enter the names.",
   "rule.notUnderstood": "the browser cannot check it; the servers may understand it",
-  "rule.outdated": "Somebody has changed this rule in the meantime. Your inputs cannot be saved.",
-  "rule.overridesAbout": "Values that replace those above on one site.",
   "rule.ownValuesHint":
     "Members such as path, password, hide or write (true or false); users one per line.",
   "rule.password": "Password",

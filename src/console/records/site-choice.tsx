@@ -1,20 +1,7 @@
-import { mounts } from "../api/mounts.ts";
-import { may } from "../api/rights.ts";
 import { Check } from "../components/field.tsx";
-import { useCall } from "../components/use-call.ts";
 import { t } from "../i18n/language.ts";
-import type { ChosenSites } from "./input.ts";
-
-/** Names of all sites; without the right to list them, of the sites of the known mounts. */
-export async function siteNames(signal: AbortSignal): Promise<readonly string[]> {
-  if (!may("sites:read")) {
-    const known = [...(mounts.peek()?.values() ?? [])];
-    return [...new Set(known.flatMap(({ status }) => status.map(({ site }) => site)))].sort();
-  }
-  const { siteService } = await import("../api/sites.ts");
-  const { sites } = await siteService.listSites({}, { signal });
-  return sites.map(({ name }) => name);
-}
+import type { ChosenSites } from "./chosen-sites.ts";
+import { useSiteNames } from "./site-select.tsx";
 
 /** Checkboxes for sites. */
 export function SiteChoice(props: {
@@ -26,8 +13,7 @@ export function SiteChoice(props: {
   readonly onChange: (value: ChosenSites) => void;
 }) {
   const { value, onChange } = props;
-  const { data = [] } = useCall(siteNames, []);
-  const names = [...new Set([...data, ...value.names])];
+  const names = [...new Set([...useSiteNames(), ...value.names])];
   return (
     <fieldset>
       <legend class="label">{t("mount.sites")}</legend>

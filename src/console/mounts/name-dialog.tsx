@@ -2,14 +2,12 @@ import { useSignal } from "@preact/signals";
 import type { Mount } from "../../../gen/mooring/v1/mount_pb.js";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
-import { Confirm, Dialog, FormActions } from "../components/dialog.tsx";
+import { Dialog, FormActions } from "../components/dialog.tsx";
 import { Check, Field, ReasonField } from "../components/field.tsx";
 import { Notice } from "../components/state.tsx";
-import { useCall } from "../components/use-call.ts";
 import { mountDialogTexts } from "../i18n/en/mount-dialogs.ts";
 import { addMessages, t } from "../i18n/language.ts";
 import { go, href } from "../shell/location.ts";
-import { Effects } from "./results.tsx";
 
 addMessages(mountDialogTexts);
 
@@ -101,40 +99,5 @@ export function NameDialog(props: {
         <FormActions label={t(`mount.${action}`)} busy={busy.value} onCancel={onClose} />
       </form>
     </Dialog>
-  );
-}
-
-/** Confirmation of a deletion, which names its effects. */
-export function DeleteDialog({
-  mount,
-  onClose,
-}: {
-  readonly mount: Mount;
-  readonly onClose: () => void;
-}) {
-  const reason = useSignal("");
-  const { data } = useCall(
-    (signal) => mountService.deleteMounts({ names: [mount.name], dryRun: true }, { signal }),
-    [mount.name],
-  );
-  return (
-    <Confirm
-      title={t("mount.deleteTitle", { name: mount.name })}
-      action={t("mount.deleteNow")}
-      onAction={async () => {
-        await mountService.deleteMounts({ names: [mount.name], reason: reason.value.trim() });
-        go(href("mounts"));
-      }}
-      onClose={onClose}
-    >
-      {t("mount.deleteQuestion")}
-      <Effects effects={data?.results.flatMap((result) => result.effects) ?? []} />
-      <ReasonField
-        value={reason.value}
-        onChange={(text) => {
-          reason.value = text;
-        }}
-      />
-    </Confirm>
   );
 }

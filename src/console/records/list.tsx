@@ -1,0 +1,68 @@
+import type { ComponentChildren } from "preact";
+import type { SiteChoice } from "../../../gen/mooring/v1/site_choice_pb.js";
+import { Icon } from "../components/button.tsx";
+import { t } from "../i18n/language.ts";
+import type { MessageKey } from "../i18n/messages.ts";
+
+/** Words of the states of a record on a site. */
+const STATES: Readonly<Record<string, MessageKey>> = {
+  ok: "record.ok",
+  waiting: "record.waiting",
+  differs: "record.differs",
+  failing: "record.failing",
+  stuck: "record.stuck",
+};
+
+/**
+ * State of a record on a site.
+ *
+ * @param cause further word, such as the class of an incident; empty: none.
+ */
+export function StateOnSite(props: {
+  readonly of: { readonly site: string; readonly state: string };
+  readonly cause?: string;
+}) {
+  const { site, state } = props.of;
+  const word = STATES[state];
+  const isGood = state === "ok" || state === "waiting";
+  return (
+    <span class={`health ${isGood ? "good" : "bad"}`}>
+      <Icon name={isGood ? "done" : "warning"} />
+      {site}: {word === undefined ? state : t(word)}
+      {props.cause && ` (${props.cause})`}
+    </span>
+  );
+}
+
+/** Sites of a record in words. */
+export function sitesText(sites: SiteChoice | undefined): string {
+  if (sites?.all) return t("mount.allSites");
+  return sites === undefined || sites.none ? t("record.noSite") : sites.names.join(", ");
+}
+
+/** Item of a list of records: name with badges, facts, and the states on its sites. */
+export function RecordItem(props: {
+  readonly name: string;
+  readonly address: string;
+  readonly badges: readonly string[];
+  readonly facts: ComponentChildren;
+  /** States on its sites. */
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <li data-record={props.name}>
+      <div>
+        <a href={props.address}>
+          <strong>{props.name}</strong>
+        </a>{" "}
+        {props.badges.map((badge) => (
+          <span key={badge} class="badge">
+            {badge}
+          </span>
+        ))}
+        <p class="quiet small">{props.facts}</p>
+      </div>
+      <p class="small">{props.children}</p>
+    </li>
+  );
+}

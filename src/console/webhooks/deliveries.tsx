@@ -1,0 +1,94 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { useSignal } from "@preact/signals";
+import { type WebhookDelivery, WebhookDeliveryState } from "../../../gen/mooring/v1/incident_pb.js";
+import { problemOf } from "../api/failure.ts";
+import { webhookService } from "../api/webhooks.ts";
+import { Button, Icon } from "../components/button.tsx";
+import { Failed, Notice, Skeleton } from "../components/state.tsx";
+import { When } from "../components/text.tsx";
+import { useCall } from "../components/use-call.ts";
+import { t } from "../i18n/language.ts";
+import type { MessageKey } from "../i18n/messages.ts";
+
+const STATES: Partial<Record<WebhookDeliveryState, MessageKey>> = {
+  [WebhookDeliveryState.WAITING]: "delivery.waiting",
+  [WebhookDeliveryState.DELIVERED]: "delivery.delivered",
+  [WebhookDeliveryState.FAILED]: "delivery.failed",
+};
+
+/**
+ * The newest deliveries of a webhook, each with its body.
+ *
+ * @param props.turn a change triggers another read.
+ */
+export function Deliveries({ webhook, turn }: { readonly webhook: string; readonly turn: number }) {
+  const { data, failure, again } = useCall(
+    (signal) => webhookService.listWebhookDeliveries({ name: webhook }, { signal }),
+    [webhook, turn],
+  );
+  if (data === undefined) return failure ? <Failed failure={failure} /> : <Skeleton rows={2} />;
+  if (data.deliveries.length === 0) return <p class="quiet">{t("delivery.none")}</p>;
+  return (
+    <ul class="deliveries">
+      {data.deliveries.map((delivery) => (
+        <OneDelivery key={delivery.id} delivery={delivery} onSent={again} />
+      ))}
+    </ul>
+  );
+}
+
+function OneDelivery({
+  delivery,
+  onSent,
+}: {
+  readonly delivery: WebhookDelivery;
+  readonly onSent: () => void;
+}) {
+  const { id, type, state, attempts, status, error, body, createTime, retryTime } = delivery;
+  const busy = useSignal(false);
+  const wrong = useSignal("");
+  const send = async (): Promise<void> => {
+    busy.value = true;
+    try {
+      await webhookService.resendWebhookDelivery({ id });
+      wrong.value = "";
+      onSent();
+    } catch (thrown) {
+      wrong.value = problemOf(thrown);
+    } finally {
+      busy.value = false;
+    }
+  };
+  const isGood = state === WebhookDeliveryState.DELIVERED;
+  return (
+    <li data-delivery={id}>
+      <p class="small">
+        <span class={`health ${isGood ? "good" : "bad"}`}>
+          <Icon name={isGood ? "done" : "warning"} />
+          {t(STATES[state] ?? "delivery.waiting")}
+        </span>{" "}
+        <code>{type}</code> {createTime && <When time={timestampMs(createTime)} />}
+        <span class="quiet">
+          {" · "}
+          {t("delivery.attempts", { count: attempts })}
+          {status > 0 && ` · HTTP ${status}`}
+          {retryTime && (
+            <>
+              {" · "}
+              {t("delivery.next")} <When time={timestampMs(retryTime)} />
+            </>
+          )}
+        </span>
+      </p>
+      {error !== "" && <p class="wrong small">{error}</p>}
+      <details>
+        <summary class="small">{t("delivery.body")}</summary>
+        <pre class="mono small">{body}</pre>
+      </details>
+      <Button disabled={busy.value} onClick={() => void send()}>
+        {t("delivery.resend")}
+      </Button>
+      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
+    </li>
+  );
+}

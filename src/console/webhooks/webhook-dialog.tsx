@@ -1,0 +1,105 @@
+import { useSignal } from "@preact/signals";
+import type { Webhook } from "../../../gen/mooring/v1/incident_pb.js";
+import { type Failure, failureOf } from "../api/failure.ts";
+import { webhookService } from "../api/webhooks.ts";
+import { Dialog, FormActions } from "../components/dialog.tsx";
+import { KeptNotice, SecretHint, useKeptDraft } from "../components/kept-draft.tsx";
+import { t } from "../i18n/language.ts";
+import { Outdated, useNewerState } from "../records/outdated.tsx";
+import { FIELDS, WebhookFields } from "./fields.tsx";
+import { changesOf, draftOf, inputOf, readDraft, rebased, writeDraft } from "./input.ts";
+
+/**
+ * Dialog for a new webhook, or for changes of one, whose address no reply contains.
+ *
+ * @param props.onStale called when somebody else has changed the webhook.
+ * @param props.onSaved called with the key of the signatures of a new webhook.
+ */
+export function WebhookDialog(props: {
+  readonly webhook?: Webhook;
+  readonly onStale: () => void;
+  readonly onSaved: (secret: string) => void;
+  readonly onClose: () => void;
+}) {
+  const { webhook, onStale, onSaved, onClose } = props;
+  const kept = useKeptDraft({
+    name: webhook ? `webhook:${webhook.name}` : "webhook-new",
+    initial: () => draftOf(webhook),
+    changes: changesOf,
+    write: writeDraft,
+    read: readDraft,
+  });
+  const { draft } = kept;
+  const newer = useNewerState(webhook, kept, { draftOf, rebased, changes: changesOf });
+  const failure = useSignal<Failure | undefined>(undefined);
+  const busy = useSignal(false);
+  const save = async (): Promise<void> => {
+    busy.value = true;
+    const { base } = draft.value;
+    const input = inputOf(draft.value);
+    try {
+      let secret = "";
+      if (base === undefined) ({ secret } = await webhookService.createWebhook({ webhook: input }));
+      else
+        await webhookService.updateWebhook({
+          name: base.name,
+          webhook: input,
+          expectedEtag: base.etag,
+        });
+      kept.forget();
+      onSaved(secret);
+    } catch (thrown) {
+      failure.value = failureOf(thrown);
+      if (failure.value.kind === "conflict") onStale();
+    } finally {
+      busy.value = false;
+    }
+  };
+  const problems = (failure.value?.violations ?? []).map(
+    ({ field, description }) => [field.replace(/^webhook\./, ""), description] as const,
+  );
+  const rest = problems.filter(([field]) => !FIELDS.includes(field));
+  const title = webhook ? t("webhook.editTitle", { name: webhook.name }) : t("webhooks.add");
+  return (
+    <Dialog
+      title={title}
+      onClose={() => {
+        kept.forget();
+        onClose();
+      }}
+    >
+      <KeptNotice of={kept} />
+      <Outdated of={newer} />
+      <form
+        class="block-form"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!busy.value) void save();
+        }}
+      >
+        <WebhookFields
+          draft={draft.value}
+          wrong={new Map(problems)}
+          set={(change) => {
+            const { base, texts } = draft.peek();
+            draft.value = { base, texts: { ...texts, ...change } };
+          }}
+        />
+        <p class="wrong" role="alert">
+          {rest.map(([, description]) => description).join(" ")}
+          {failure.value && problems.length === 0 && (failure.value.message || t("state.offline"))}
+        </p>
+        <SecretHint of={kept} />
+        <FormActions
+          label={webhook ? t("webhook.save") : title}
+          busy={busy.value}
+          onCancel={() => {
+            kept.forget();
+            onClose();
+          }}
+        />
+      </form>
+    </Dialog>
+  );
+}
