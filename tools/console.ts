@@ -12,17 +12,19 @@ const root = join(import.meta.dirname, "..");
  * Modules of the first script: the shell, the start page, and the styles, which produce no script.
  */
 const SHARED =
-  /node_modules\/(?!diff\/)|src\/client\/(?!backup-document|share-text)|src\/console\/(?:api\/(?!audit|backup|drivers|incidents|mounts|rules|sites|status|token|users|webhooks)|i18n\/(?!en\/|zh-cn)|components\/(?:button|state|use-call|text)\.|shell\/(?!palette\.tsx)|settings\/(?:edit|find|label|save)\.|.*\.css$)/;
+  /node_modules\/(?!diff\/)|src\/client\/(?!backup-document|share-text)|src\/console\/(?:api\/(?!audit|backup|drivers|incidents|mounts|rules|sites|status|token|users|webhooks)|i18n\/(?!en\/|zh-cn)|components\/(?:button|state|use-call|text)\.|shell\/(?!palette\.tsx|waiting-page)|settings\/(?:edit|find|label|save)\.|.*\.css$)/;
 
 /** Modules of the script of pages with differences. */
 const DIFFERENCE =
   /node_modules\/diff\/|src\/console\/(?:components\/(?:change-list|text-diff)\.tsx|settings\/conflict\.tsx)/;
 
 /** Modules of the script shared by the other pages: texts and components. */
-const LATER = /src\/console\/(?:i18n\/en\/pages|components\/(?!pairs).*\.tsx?$)/;
+const LATER =
+  /src\/console\/(?:i18n\/en\/pages|shell\/waiting-page|components\/(?!pairs|kept-draft|select-field).*\.tsx?$)/;
 
 /** Modules of the script of pages with records: mounts, folder rules, sites and webhooks. */
-const RECORDS = /src\/console\/(?:records\/(?!delete-dialog)|i18n\/en\/records)/;
+const RECORDS =
+  /src\/console\/(?:records\/(?!delete-dialog|own-values|site-dialog)|components\/(?:kept-draft|select-field)|i18n\/en\/records)/;
 
 /** Script that runs before all others. */
 const EARLY = /src\/console\/(?:api\/early|i18n\/preferred)\.ts$/;
@@ -64,8 +66,8 @@ export async function buildConsole(folder: string): Promise<readonly string[]> {
               { name: "early", test: EARLY, priority: 2 },
               { name: "shared", test: SHARED, priority: 1 },
               { name: "difference", test: DIFFERENCE, priority: 1 },
-              { name: "records", test: RECORDS, priority: 1 },
-              { name: "later", test: LATER },
+              { name: "records", test: RECORDS },
+              { name: "later", test: LATER, priority: 1 },
             ],
           },
         },

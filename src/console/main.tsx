@@ -1,9 +1,12 @@
-import { render } from "preact";
+import { effect, signal } from "@preact/signals";
+import { type ComponentType, render } from "preact";
+import { UNREACHED } from "./api/failure.ts";
 import { until } from "./api/follow.ts";
 import { forgetKept } from "./api/kept.ts";
 import { connection, followSettings } from "./api/live.ts";
 import { followOffers, followRights, rights } from "./api/rights.ts";
 import { askTabs, session } from "./api/session.ts";
+import { Failed } from "./components/state.tsx";
 import { setLanguage } from "./i18n/language.ts";
 import { preferredLanguage } from "./i18n/preferred.ts";
 import { edits, followEdits } from "./settings/edit.ts";
@@ -14,7 +17,6 @@ import { followLocation, place } from "./shell/location.ts";
 import { Shell } from "./shell/shell.tsx";
 import { followTheme } from "./shell/theme.ts";
 import { followOthers } from "./shell/toast.tsx";
-import { SignIn } from "./sign-in/page.tsx";
 import "./style/tokens.css";
 import "./style/base.css";
 import "./style/layout.css";
@@ -25,11 +27,23 @@ import "./style/layout.css";
  */
 const NEARLY = 200;
 
-/** Shows and requests nothing before sign-in. */
-function Console() {
-  return session.value === undefined ? <SignIn /> : <Shell />;
+/** Page of the sign-in, which is loaded when there is no session. */
+const signIn = signal<{ readonly SignIn: ComponentType } | "failed" | undefined>(undefined);
+
+async function loadSignIn(): Promise<void> {
+  signIn.value = await import("./sign-in/page.tsx").catch(() => "failed" as const);
 }
 
+/** Shows and requests nothing before sign-in. */
+function Console() {
+  if (session.value !== undefined) return <Shell />;
+  if (signIn.value === "failed") return <Failed failure={UNREACHED} />;
+  return signIn.value ? <signIn.value.SignIn /> : null;
+}
+
+effect(() => {
+  if (session.value === undefined && typeof signIn.peek() !== "object") void loadSignIn();
+});
 followTheme();
 followLocation();
 // Set first: requests for the service's texts use this language.

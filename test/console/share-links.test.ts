@@ -2,8 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { type DriverInfo, DriverInfoSchema } from "../../gen/mooring/v1/driver_pb.js";
 import { CODE_ITEMS, SHARE_ITEMS } from "../../src/client/share-text.ts";
-import { NO_SITE } from "../../src/console/records/chosen-sites.ts";
 import { mountsOf, otherItems, shareItem } from "../../src/console/mounts/share-links.ts";
+import { NO_SITE } from "../../src/console/records/chosen-sites.ts";
 import { builtIn } from "../drivers/sample.ts";
 
 function driver(name: string, ...required: string[]): (...optional: string[]) => DriverInfo {

@@ -7,6 +7,7 @@ const FOLDER = join(import.meta.dirname, "../../src/console");
 /** Entries whose code is loaded separately from main.tsx. */
 const entries = [
   "shell/palette.tsx",
+  "sign-in/page.tsx",
   ...[...read("shell/pages.ts").matchAll(/import\("\.\.\/(.+?)"\)/g)].map(([, file = ""]) => file),
 ];
 

@@ -30,6 +30,9 @@ export interface Failure {
   readonly violations: readonly { readonly field: string; readonly description: string }[];
 }
 
+/** The service was not reached. */
+export const UNREACHED: Failure = { kind: "offline", message: "", requestId: "", violations: [] };
+
 const KINDS: Partial<Record<Code, FailureKind>> = {
   [Code.Unavailable]: "offline",
   [Code.PermissionDenied]: "denied",

@@ -3,47 +3,49 @@ import { signOutMark } from "./early.ts";
 import { rights } from "./rights.ts";
 import { ended, session } from "./session.ts";
 
-/** Prefix of the keys, in the tab's storage, of unsaved inputs. */
-const PREFIX = "mooring.kept.";
+/** Key in the tab's storage of the unsaved inputs. */
+const KEY = "mooring.kept";
 
-/** Unsaved input of one principal. */
+/** Unsaved inputs of one principal. */
 interface Kept {
-  readonly principal: string;
-  /** Last sign-out when it was stored: it is not shown after another one. */
+  readonly principal: string | undefined;
+  /** Last sign-out when they were stored: they are not shown after another one. */
   readonly mark: string;
-  readonly value: unknown;
+  /** By name of the form. */
+  readonly inputs: Readonly<Record<string, unknown>>;
+}
+
+function read(): Kept {
+  const principal = rights.peek()?.principal;
+  const mark = signOutMark();
+  const kept = JSON.parse(sessionStorage.getItem(KEY) ?? "{}") as Partial<Kept>;
+  const isCurrent = kept.principal === principal && kept.mark === mark;
+  return { principal, mark, inputs: (isCurrent && kept.inputs) || {} };
 }
 
 /**
  * Stores an unsaved input of the signed-in principal in the storage of the tab, so that it survives
  * a reload, other pages and an ended token. It must not contain secrets.
  *
- * @param value undefined: nothing is kept.
- * @returns false if it is more than the browser stores.
+ * @param value undefined: nothing is kept, as for more than the browser stores.
  */
-export function keep(name: string, value: unknown): boolean {
-  const principal = rights.peek()?.principal;
-  if (principal === undefined) return true;
-  if (value === undefined) {
-    sessionStorage.removeItem(PREFIX + name);
-    return true;
-  }
-  const kept: Kept = { principal, mark: signOutMark(), value };
+export function keep(name: string, value: unknown): void {
+  const kept = read();
+  if (kept.principal === undefined) return;
+  const write = (input: unknown): void => {
+    const inputs = { ...kept.inputs, [name]: input };
+    sessionStorage.setItem(KEY, JSON.stringify({ ...kept, inputs }));
+  };
   try {
-    sessionStorage.setItem(PREFIX + name, JSON.stringify(kept));
-    return true;
+    write(value);
   } catch {
-    sessionStorage.removeItem(PREFIX + name);
-    return false;
+    write(undefined);
   }
 }
 
 /** The kept input of the signed-in principal; undefined: none. */
 export function keptInput(name: string): unknown {
-  const stored = sessionStorage.getItem(PREFIX + name);
-  if (stored === null) return undefined;
-  const { principal, mark, value } = JSON.parse(stored) as Kept;
-  return mark === signOutMark() && principal === rights.peek()?.principal ? value : undefined;
+  return read().inputs[name];
 }
 
 /**
@@ -52,13 +54,9 @@ export function keptInput(name: string): unknown {
  */
 export function forgetKept(): void {
   effect(() => {
-    const principal = rights.value?.principal;
     const isSignedOut = session.value === undefined && ended.value === "byUser";
-    for (const key of Object.keys(sessionStorage)) {
-      if (!key.startsWith(PREFIX)) continue;
-      const kept = JSON.parse(sessionStorage.getItem(key) ?? "null") as Kept | null;
-      const isOthers = principal !== undefined && kept?.principal !== principal;
-      if (isSignedOut || isOthers || kept?.mark !== signOutMark()) sessionStorage.removeItem(key);
-    }
+    const kept = JSON.parse(sessionStorage.getItem(KEY) ?? "{}") as Partial<Kept>;
+    const isOthers = rights.value !== undefined && rights.value.principal !== kept.principal;
+    if (isSignedOut || isOthers || kept.mark !== signOutMark()) sessionStorage.removeItem(KEY);
   });
 }

@@ -9,6 +9,7 @@ import type { recordsTexts } from "./en/records.ts";
 import type { rulesTexts } from "./en/rules.ts";
 import type { settingsTexts } from "./en/settings.ts";
 import type { sharesTexts } from "./en/shares.ts";
+import type { signInTexts } from "./en/sign-in.ts";
 import type { sitesTexts } from "./en/sites.ts";
 import type { tokensTexts } from "./en/tokens.ts";
 import type { usersTexts } from "./en/users.ts";
@@ -29,6 +30,7 @@ export type MessageKey =
   | keyof typeof rulesTexts
   | keyof typeof settingsTexts
   | keyof typeof sharesTexts
+  | keyof typeof signInTexts
   | keyof typeof sitesTexts
   | keyof typeof tokensTexts
   | keyof typeof usersTexts

@@ -1,7 +1,12 @@
 import { mountService } from "../api/mounts.ts";
 import { DialogButton } from "../components/dialog.tsx";
+import { lazy } from "../components/lazy.tsx";
 import { t } from "../i18n/language.ts";
-import { type SiteAction, SiteDialog } from "../records/site-dialog.tsx";
+import type { SiteAction } from "../records/site-dialog.tsx";
+
+const SiteDialog = lazy(() =>
+  import("../records/site-dialog.tsx").then((module) => module.SiteDialog),
+);
 
 /** Adopts the mounts of a site after a preview. */
 export function AdoptMounts() {

@@ -1,4 +1,4 @@
-import { create, fromJson, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import type { ConfigItem, DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
 import {
   type Mount,
@@ -17,6 +17,7 @@ import {
   plainSites,
   readSites,
 } from "../records/chosen-sites.ts";
+import { type KeptMessage, readMessage, writeMessage } from "../records/kept-message.ts";
 import { MASK, withoutSecretsOfSites } from "../records/secret-pairs.ts";
 
 /** Items of the form that are separate members of a mount. */
@@ -96,7 +97,7 @@ function isSame(one: Draft, other: Draft, part: (typeof PARTS)[number]): boolean
 
 /** Inputs as the browser keeps them. */
 interface KeptDraft {
-  readonly base: JsonValue | null;
+  readonly base: KeptMessage;
   readonly name: string;
   readonly sites: ReturnType<typeof plainSites>;
   readonly disabled: boolean;
@@ -124,7 +125,7 @@ export function writeDraft(draft: Draft, info: DriverInfo | undefined) {
     isOpen,
   );
   const value: KeptDraft = {
-    base: draft.base === undefined ? null : toJson(MountSchema, draft.base),
+    base: writeMessage(MountSchema, draft.base),
     name: draft.name,
     sites: plainSites(draft.sites),
     disabled: draft.disabled,
@@ -142,7 +143,7 @@ export function writeDraft(draft: Draft, info: DriverInfo | undefined) {
 /** The inputs that `writeDraft` has returned. */
 export function readDraft(kept: unknown): Draft {
   const { base, sites, overrides, values, ...rest } = kept as KeptDraft;
-  const before = draftOf(base === null ? undefined : fromJson(MountSchema, base));
+  const before = draftOf(readMessage(MountSchema, base));
   return {
     ...before,
     ...rest,

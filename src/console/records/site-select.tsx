@@ -1,4 +1,3 @@
-import { mounts } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { SelectField } from "../components/select-field.tsx";
 import { useCall } from "../components/use-call.ts";
@@ -7,6 +6,7 @@ import { t } from "../i18n/language.ts";
 /** Names of all sites; without the right to list them, of the sites of the known mounts. */
 async function siteNames(signal: AbortSignal): Promise<readonly string[]> {
   if (!may("sites:read")) {
+    const { mounts } = await import("../api/mounts.ts");
     const known = [...(mounts.peek()?.values() ?? [])];
     return [...new Set(known.flatMap(({ status }) => status.map(({ site }) => site)))].sort();
   }

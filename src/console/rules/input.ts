@@ -1,4 +1,4 @@
-import { create, fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import {
   type Rule,
   type RuleInput,
@@ -16,6 +16,7 @@ import {
   plainSites,
   readSites,
 } from "../records/chosen-sites.ts";
+import { type KeptMessage, readMessage, writeMessage } from "../records/kept-message.ts";
 import { MASK, withoutSecretsOfSites } from "../records/secret-pairs.ts";
 
 /** Values of a rule with their switch for the folders below. */
@@ -133,7 +134,7 @@ export function rebased(draft: RuleDraft, rule: Rule): RuleDraft {
 
 /** Inputs as the browser keeps them. */
 interface KeptDraft extends Pick<RuleDraft, "path" | "texts" | "switches" | "isOpen"> {
-  readonly base: JsonValue | null;
+  readonly base: KeptMessage;
   readonly sites: ReturnType<typeof plainSites>;
   readonly overrides: readonly (readonly [string, PairList])[];
 }
@@ -144,7 +145,7 @@ export function writeDraft(draft: RuleDraft) {
   const isNoSecret = (name: string): boolean => name !== "password" && MEMBER_NAMES.includes(name);
   const own = withoutSecretsOfSites(overrides, draftOf(base).overrides, isNoSecret);
   const value: KeptDraft = {
-    base: base === undefined ? null : toJson(RuleSchema, base),
+    base: writeMessage(RuleSchema, base),
     path,
     texts: { ...texts, password: "" },
     switches,
@@ -160,7 +161,7 @@ export function readDraft(kept: unknown): RuleDraft {
   const { base, sites, overrides, ...rest } = kept as KeptDraft;
   return {
     ...rest,
-    base: base === null ? undefined : fromJson(RuleSchema, base),
+    base: readMessage(RuleSchema, base),
     sites: readSites(sites),
     overrides: new Map(overrides),
   };

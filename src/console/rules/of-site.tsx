@@ -1,9 +1,14 @@
 import { may } from "../api/rights.ts";
 import { ruleService } from "../api/rules.ts";
 import { DialogButton } from "../components/dialog.tsx";
+import { lazy } from "../components/lazy.tsx";
 import { t } from "../i18n/language.ts";
-import { type SiteAction, SiteDialog } from "../records/site-dialog.tsx";
+import type { SiteAction } from "../records/site-dialog.tsx";
 import { shownResults } from "./shown-results.ts";
+
+const SiteDialog = lazy(() =>
+  import("../records/site-dialog.tsx").then((module) => module.SiteDialog),
+);
 
 /** Comparison of the rules with those of a site, adoption and writing, each after a preview. */
 export function RulesOfSite() {

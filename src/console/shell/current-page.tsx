@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
+import { UNREACHED } from "../api/failure.ts";
 import { rights, rightsFailure } from "../api/rights.ts";
 import { Failed, NoRight, Skeleton } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
@@ -48,10 +49,7 @@ export function CurrentPage() {
     );
   const Loaded = loaded.value.get(page.name);
   if (Loaded === undefined) return <Skeleton />;
-  if (Loaded instanceof Error) {
-    const failure = { kind: "offline", message: "", requestId: "", violations: [] } as const;
-    return <Failed failure={failure} retry={() => void load(page)} />;
-  }
+  if (Loaded instanceof Error) return <Failed failure={UNREACHED} retry={() => void load(page)} />;
   return <Loaded key={page.name} />;
 }
 

@@ -1,7 +1,7 @@
-import { fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { type Site, SiteSchema } from "../../../gen/mooring/v1/site_pb.js";
 import type { PairList } from "../components/pair-list.ts";
 import { changedMembers } from "../records/changed-members.ts";
+import { type KeptMessage, readMessage, writeMessage } from "../records/kept-message.ts";
 import { withoutSecrets } from "../records/secret-pairs.ts";
 
 /** Texts of the form. */
@@ -57,7 +57,7 @@ export function rebased(draft: SiteDraft, site: Site): SiteDraft {
 
 /** Inputs as the browser keeps them. */
 interface KeptDraft {
-  readonly base: JsonValue | null;
+  readonly base: KeptMessage;
   readonly texts: SiteTexts;
 }
 
@@ -69,7 +69,7 @@ interface KeptDraft {
 export function writeDraft({ base, texts }: SiteDraft, isOpen: (key: string) => boolean) {
   const own = withoutSecrets(texts.overrides, draftOf(base).texts.overrides, isOpen);
   const value: KeptDraft = {
-    base: base === undefined ? null : toJson(SiteSchema, base),
+    base: writeMessage(SiteSchema, base),
     texts: { ...texts, token: "", overrides: own.pairs },
   };
   return { value, secrets: [...(texts.token === "" ? [] : ["token"]), ...own.lost] };
@@ -78,7 +78,7 @@ export function writeDraft({ base, texts }: SiteDraft, isOpen: (key: string) => 
 /** The inputs that `writeDraft` has returned. */
 export function readDraft(kept: unknown): SiteDraft {
   const { base, texts } = kept as KeptDraft;
-  return { texts, base: base === null ? undefined : fromJson(SiteSchema, base) };
+  return { texts, base: readMessage(SiteSchema, base) };
 }
 
 /** The changed texts as a request. */

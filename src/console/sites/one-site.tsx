@@ -18,7 +18,7 @@ import { go, href, place, refine } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { SiteDifferences } from "./differences.tsx";
 import { SiteState } from "./list.tsx";
-import { SiteForm } from "./site-form.tsx";
+import { SiteForm } from "./site-form-later.tsx";
 import { SiteLog } from "./site-log.tsx";
 import { SiteMounts } from "./site-mounts.tsx";
 

@@ -11,7 +11,7 @@ import { PageHead } from "../shell/page-head.tsx";
 import { WaitingPage } from "../shell/waiting-page.tsx";
 import { SiteList } from "./list.tsx";
 import { OneSite } from "./one-site.tsx";
-import { SiteForm } from "./site-form.tsx";
+import { SiteForm } from "./site-form-later.tsx";
 
 import "./sites.css";
 import "../components/field.css";

@@ -1,4 +1,3 @@
-import { fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
 import {
   IncidentClass,
   type Webhook,
@@ -10,6 +9,7 @@ import { language } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 import { changedMembers } from "../records/changed-members.ts";
 import type { plainSites } from "../records/chosen-sites.ts";
+import { type KeptMessage, readMessage, writeMessage } from "../records/kept-message.ts";
 import { MASK, withoutSecrets } from "../records/secret-pairs.ts";
 
 /** Inputs of the form of a webhook that are compared with those at its beginning. */
@@ -80,7 +80,7 @@ export function rebased({ base, texts }: WebhookDraft, webhook: Webhook): Webhoo
 
 /** Inputs as the browser keeps them. */
 interface KeptDraft {
-  readonly base: JsonValue | null;
+  readonly base: KeptMessage;
   readonly texts: WebhookTexts;
 }
 
@@ -89,7 +89,7 @@ export function writeDraft({ base, texts }: WebhookDraft) {
   const headers = withoutSecrets(texts.headers, draftOf(base).texts.headers, () => false);
   const lost = (["url", "token", "secret"] as const).filter((name) => texts[name] !== "");
   const value: KeptDraft = {
-    base: base === undefined ? null : toJson(WebhookSchema, base),
+    base: writeMessage(WebhookSchema, base),
     texts: { ...texts, url: "", token: "", secret: "", headers: headers.pairs },
   };
   return { value, secrets: [...lost, ...headers.lost] };
@@ -98,7 +98,7 @@ export function writeDraft({ base, texts }: WebhookDraft) {
 /** The inputs that `writeDraft` has returned. */
 export function readDraft(kept: unknown): WebhookDraft {
   const { base, texts } = kept as KeptDraft;
-  return { texts, base: base === null ? undefined : fromJson(WebhookSchema, base) };
+  return { texts, base: readMessage(WebhookSchema, base) };
 }
 
 /** Values that a format has beside its address. */

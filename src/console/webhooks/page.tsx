@@ -5,6 +5,7 @@ import { webhookService } from "../api/webhooks.ts";
 import { Button } from "../components/button.tsx";
 import { CopyButton } from "../components/copy.tsx";
 import { Confirm } from "../components/dialog.tsx";
+import { lazy } from "../components/lazy.tsx";
 import { Empty, Notice } from "../components/state.tsx";
 import { useCall } from "../components/use-call.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
@@ -17,10 +18,13 @@ import { PageHead } from "../shell/page-head.tsx";
 import { WaitingPage } from "../shell/waiting-page.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { formatName } from "./fields.tsx";
-import { WebhookDialog } from "./webhook-dialog.tsx";
 import "./webhooks.css";
 
 addMessages(pagesTexts, recordsTexts, webhooksTexts);
+
+const WebhookDialog = lazy(() =>
+  import("./webhook-dialog.tsx").then((module) => module.WebhookDialog),
+);
 
 async function listWebhooks(signal: AbortSignal): Promise<readonly Webhook[]> {
   return (await webhookService.listWebhooks({}, { signal })).webhooks;

@@ -161,7 +161,7 @@ describe.each(asked)("in %s, light and dark, narrow and wide", (locale, views) =
       faults.push(...(await look(page, name)));
       // Edits would prompt before the next page.
       await page.evaluate("window.onbeforeunload = null");
-      await page.evaluate('sessionStorage.removeItem("mooring.kept.edits")');
+      await page.evaluate('sessionStorage.removeItem("mooring.kept")');
     }
     // As a user with few rights.
     await page.goto(`${console.origin}/console/`);

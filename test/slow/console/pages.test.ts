@@ -264,7 +264,8 @@ describe("the console", () => {
     expect(first).toBeLessThanOrEqual(90_000);
     for (const [name, added] of Object.entries(pages)) {
       expect(added, name).toBeGreaterThan(500);
-      expect(added, name).toBeLessThanOrEqual(26_000);
+      // The page of a mount needs four services, and the forms of all drivers.
+      expect(added, name).toBeLessThanOrEqual(name === "mount" ? 29_000 : 26_000);
     }
   });
 
