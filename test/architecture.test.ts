@@ -122,6 +122,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "secrets",
     "sites",
     "sync",
+    "settings/value.ts",
   ],
   // What servers have and Mooring does not manage.
   servers: ["archive", "audit", "database", "messages", "rules", "sites", "sync", "users"],
