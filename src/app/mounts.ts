@@ -14,7 +14,7 @@ import { createMountView } from "../mounts/mount-view.ts";
 import { createMountService } from "../mounts/service.ts";
 import { createLister } from "../mounts/site/listing.ts";
 import { createMountRegistry } from "../mounts/site/registry.ts";
-import { createMountSync } from "../mounts/site/sync.ts";
+import { createMountSync, type MountSyncDeps } from "../mounts/site/sync.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import { errorOf } from "../sites/site.ts";
 import type { Sites } from "../sites/sites.ts";
@@ -39,6 +39,7 @@ export interface MountParts {
   readonly driverNames: () => Iterable<string>;
   /** File that declares a record of a part of archives; undefined: clients change it. */
   readonly declaredBy: Declared["by"];
+  readonly rulesFirst: MountSyncDeps["rulesFirst"];
   readonly log: Logger;
   /** Other intervals for the background work; undefined: those of the program. */
   readonly times?: MountTimes | undefined;
@@ -64,6 +65,8 @@ export interface MountTimes {
 export interface OpenMounts {
   readonly mounts: MountService;
   readonly incidents: Incidents;
+  /** Brings mounts to a site, in the background. */
+  reconcile(siteId: string): void;
   endStreams(): void;
   close(): Promise<void>;
 }
@@ -71,7 +74,17 @@ export interface OpenMounts {
 /** Starts the work on the mounts of the sites, and on incidents of failing mounts. */
 export async function openMounts(
   { secretKeys, probeIntervalMs, webhookTargets }: Config,
-  { sites, store, services, driverOf, driverNames, declaredBy, log, times = {} }: MountParts,
+  {
+    sites,
+    store,
+    services,
+    driverOf,
+    driverNames,
+    declaredBy,
+    rulesFirst,
+    log,
+    times = {},
+  }: MountParts,
 ): Promise<OpenMounts> {
   const { ledger, feed, fingerprint } = services;
   const ending = new AbortController();
@@ -89,6 +102,7 @@ export async function openMounts(
     now: Date.now,
     driverOf,
     wantedOf: view.wantedOf,
+    rulesFirst,
     onError: (error) => log.error({ err: error }, "failed to follow mounts"),
     times,
   });
@@ -205,6 +219,10 @@ export async function openMounts(
   return {
     mounts,
     incidents,
+    reconcile: (siteId) =>
+      void sync.reconcile(siteId).catch((error: unknown) => {
+        log.error({ err: error }, "failed to follow mounts");
+      }),
     endStreams: () => {
       ending.abort();
       incidents.endStreams();

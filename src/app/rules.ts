@@ -5,6 +5,7 @@ import { isRuleChange } from "../rules/kind.ts";
 import type { RuleService } from "../rules/rule-service.ts";
 import type { RulesOnSites } from "../rules/rules-on-sites.ts";
 import { createRuleService } from "../rules/service.ts";
+import { createRulesBeforeMounts, type RulesBeforeMounts } from "../rules/site/before-mounts.ts";
 import { createRulesOnSites, createRuleView, type LiveRules } from "../rules/site/on-sites.ts";
 import { createRuleRegistry } from "../rules/site/state.ts";
 import { createRuleSync } from "../rules/site/sync.ts";
@@ -38,6 +39,12 @@ export interface OpenRules {
   readonly onSites: RulesOnSites;
   /** Rules as the sites see them. */
   readonly kindOfSites: KindOfSites;
+  /** Rules that a site gets before mounts. */
+  readonly beforeMounts: RulesBeforeMounts;
+  /** Calls the listener when work on the rules of a site has changed something there. */
+  onWork(listener: (siteId: string) => void): void;
+  /** Tries rules that wait for users again: a site has new ones. */
+  retry(siteId: string): Promise<void>;
   /** Forwards a change on the upstream's own pages. */
   readonly forward: LiveRules["forward"];
   endStreams(): void;
@@ -107,6 +114,17 @@ export function openRules(parts: RuleParts): OpenRules {
       ...onSites.onSites,
       onStatus: onSites.onChange,
       leave: rules.leave,
+    },
+    beforeMounts: createRulesBeforeMounts({ registry, sync, wantedOf: view.wantedOf }),
+    onWork: (listener) =>
+      sync.onRound(({ id }, { done }) => {
+        if (done.length > 0) listener(id);
+      }),
+    retry: async (siteId) => {
+      if (sites.sync.isLeader()) await sync.reconcile(siteId);
+      // Elsewhere, the process with the lease does it. A request also permits writes to the site.
+      else if (registry.site(siteId).contacted)
+        await sync.request(siteId, { forced: [], states: {} });
     },
     forward: onSites.forward,
     endStreams: () => ending.abort(),

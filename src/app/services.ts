@@ -120,17 +120,6 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     log,
     times: deps.siteTimes,
   });
-  const { incidents, mounts, ...mountWork } = await openMounts(config, {
-    sites,
-    store,
-    services,
-    driverOf,
-    log,
-    driverNames: () => drivers.current().names,
-    declaredBy: declared.by,
-    times: deps.mountTimes,
-  });
-  opened.defer(mountWork.close);
   const {
     rules,
     onSites: rulesOnSites,
@@ -145,6 +134,20 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     times: deps.mountTimes,
   });
   opened.defer(ruleWork.close);
+  const { incidents, mounts, ...mountWork } = await openMounts(config, {
+    sites,
+    store,
+    services,
+    driverOf,
+    log,
+    driverNames: () => drivers.current().names,
+    declaredBy: declared.by,
+    rulesFirst: ruleWork.beforeMounts.settle,
+    times: deps.mountTimes,
+  });
+  opened.defer(mountWork.close);
+  // Mounts may have waited for the rules.
+  ruleWork.onWork(mountWork.reconcile);
   opened.defer(sites.close);
   // Opened last, because it begins to write to its server; the access identifies its admins.
   let upstream: Upstream | undefined;
@@ -169,6 +172,10 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     revision: () => ledger.snapshot().revision,
     now: Date.now,
     randomPassword,
+    onCreated: (siteId) =>
+      void ruleWork.retry(siteId).catch((error: unknown) => {
+        log.error({ err: error }, "failed to retry folder rules");
+      }),
   });
   const { wantedOf } = createRuleView(ledger);
   const servers = createServerService({

@@ -465,6 +465,8 @@ export const MESSAGES = {
     "{items}: the history keeps no secrets. The mount is incomplete, and no site gets it until they are given",
   MOUNT_SECRETS_NOT_IN_DOCUMENT:
     "{items}: the document has no secrets. The mount is incomplete, and no site gets it until they are given",
+  MOUNT_WAITS_FOR_RULE:
+    "it waits for the folder rule of {path}, which the site does not have yet: the folder would be open",
   MOUNT_INCOMPLETE: "incomplete: the values of {items} are lost. Give the mount these values",
   COPY_INCOMPLETE: "{name} is incomplete: give it {items} first",
   SECRET_REDIRECTED:

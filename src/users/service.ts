@@ -80,6 +80,8 @@ export interface UserServiceDeps {
   readonly revision: () => number;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
+  /** Called after users of a site were created: its folder rules may have waited for them. */
+  readonly onCreated?: (siteId: string) => void;
   /** Generates a password. */
   readonly randomPassword: () => string;
 }
@@ -132,6 +134,7 @@ export function createUserService(deps: UserServiceDeps): UserService {
       // Nothing is written without its row in the audit.
       await record(planned, "begin");
       const results = await carryOut(plans, { client, notes, passwordOf, signal });
+      if (results.some(({ outcome }) => outcome === "created")) deps.onCreated?.(site.id);
       await record(
         results.filter(({ outcome }) => WRITTEN.has(outcome)),
         "end",

@@ -160,6 +160,24 @@ export function identify(
 }
 
 /**
+ * A mount that is not on the site yet waits for the folder rules at its path: its folders would be open
+ * before.
+ *
+ * @param paths of rules that the site lacks.
+ */
+export function waitingForRules(job: Job, paths: readonly string[]): Job {
+  const { wanted, row, problem } = job;
+  if (wanted === undefined || row !== undefined || problem !== "") return job;
+  const path = paths.find((rule) => isIn(rule, wanted.path) || isIn(wanted.path, rule));
+  return path === undefined ? job : { ...job, problem: message("MOUNT_WAITS_FOR_RULE", { path }) };
+}
+
+/** Reports whether a path is a folder, or in it. */
+function isIn(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
+}
+
+/**
  * State of a mount before a round. A mount that already exists on the site keeps its credentials.
  */
 export function stateBefore(

@@ -8,7 +8,7 @@ import { LeaseLost, type RoundOptions } from "../../sync/record-sync.ts";
 import { createTicks } from "../../ticks.ts";
 import { type ApplyDeps, applyMount } from "./apply.ts";
 import type { StorageClient } from "./client.ts";
-import { GONE, identify, planOf, stateBefore } from "./plan.ts";
+import { GONE, identify, planOf, stateBefore, waitingForRules } from "./plan.ts";
 import type { MountRegistry } from "./registry.ts";
 import type { StorageRow, WantedMount } from "./row.ts";
 import { type ExtraMount, type Listing, listingForm, type MountState } from "./state.ts";
@@ -26,6 +26,8 @@ export interface MountRoundDeps {
   readonly rateLimit: () => Promise<void>;
   /** Reports whether this process may still write to the site. */
   readonly mayWrite: () => boolean;
+  /** Brings folder rules to the site. @returns paths of those that it must have before mounts there. */
+  readonly rulesFirst: () => Promise<readonly string[]>;
   /** Reports whether the site follows now, so that mounts are written without a request. */
   readonly follows: () => boolean;
 }
@@ -66,7 +68,11 @@ export async function runMountRound(
   const rows = await client.list();
   const site = registry.site(siteId);
   const contacted = site.contacted || rows.length === 0 || forced.length > 0;
-  const { jobs, extra } = identify(rows, deps.wanted(), registry.records(siteId), forced);
+  const found = identify(rows, deps.wanted(), registry.records(siteId), forced);
+  const { extra } = found;
+  const isNew = found.jobs.some(({ row, wanted }) => row === undefined && wanted !== undefined);
+  const rulePaths = aim === "push" && isNew ? await deps.rulesFirst() : [];
+  const jobs = found.jobs.map((job) => waitingForRules(job, rulePaths));
   const base = {
     ...site,
     contacted,

@@ -39,6 +39,12 @@ export interface MountSyncDeps {
   readonly driverOf: (name: string) => DriverInfo | undefined;
   /** Desired mounts of a site, with its overrides applied. */
   readonly wantedOf: (site: Site) => readonly WantedMount[];
+  /**
+   * Brings folder rules to a site. Default: there are none.
+   *
+   * @returns paths of those that it must have before mounts there.
+   */
+  readonly rulesFirst?: ((site: Site) => Promise<readonly string[]>) | undefined;
   readonly onError: (error: unknown) => void;
   /** Shorter waits for tests, in milliseconds. */
   readonly times?:
@@ -82,6 +88,7 @@ export function createMountSync(deps: MountSyncDeps): MountSync {
         rateLimit,
         client: createStorageClient(sync.clientOf(site), call),
         wanted: () => deps.wantedOf(site),
+        rulesFirst: async () => (await deps.rulesFirst?.(site)) ?? [],
         mayWrite: () => sync.isLeader() && sites.byId(site.id)?.paused === false,
         follows: () => sites.byId(site.id)?.mode === "follow",
       }),

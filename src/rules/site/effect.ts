@@ -65,13 +65,7 @@ export function effectsOn(
 
 /** Reports whether more people can read, see or write a folder afterwards. @param after undefined: no rule. */
 function isLooser(before: RuleValues, after: RuleValues | undefined): boolean {
-  if (after === undefined)
-    return (
-      before.password !== "" ||
-      before.hide !== "" ||
-      before.read_users.length > 0 ||
-      before.write_users.length > 0
-    );
+  if (after === undefined) return restricts(before);
   const ends = (flag: keyof RuleValues): boolean => before[flag] === true && after[flag] === false;
   const begins = (flag: keyof RuleValues): boolean =>
     before[flag] === false && after[flag] === true;
@@ -110,4 +104,9 @@ export function effectsOfFollowing(
     const effect = { action, site: site.name, kind: "rule", path: state.path } as const;
     return [{ name, effects: [effect] }];
   });
+}
+
+/** Reports whether a rule limits who can read, see or write a folder. */
+export function restricts({ password, hide, read_users, write_users }: RuleValues): boolean {
+  return password !== "" || hide !== "" || read_users.length > 0 || write_users.length > 0;
 }

@@ -92,6 +92,7 @@ export async function openDesk(
         { siteId: SITE, aim, forced },
         {
           rateLimit: async () => undefined,
+          rulesFirst: async () => [],
           client,
           registry,
           hash: options.hash ?? hash,

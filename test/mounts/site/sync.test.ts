@@ -78,6 +78,7 @@ async function start(
     times: { tick: 20 },
   });
   const sync = createMountSync({
+    rulesFirst: async () => [],
     sync: common,
     registry,
     hash,

@@ -1,0 +1,48 @@
+// Order of folder rules and mounts: a folder must not be open before its rule is there.
+import type { Site } from "../../sites/site.ts";
+import type { WantedRule } from "../rule.ts";
+import { restricts } from "./effect.ts";
+import { type Hindrance, NEW_RULE, type RuleRegistry } from "./state.ts";
+import type { RuleSync } from "./sync.ts";
+
+/** Folder rules that a site gets before mounts at their paths. */
+export interface RulesBeforeMounts {
+  /**
+   * Brings the rules to a site that lacks some.
+   *
+   * @returns paths of rules that limit access and that the site does not have yet. A rule that can never
+   *   be written there is not among them.
+   */
+  settle(site: Site): Promise<readonly string[]>;
+}
+
+/** Hindrances that end by themselves, or when the users of a rule are created. */
+const TEMPORARY: ReadonlySet<Hindrance> = new Set(["", "users", "call"]);
+
+export function createRulesBeforeMounts({
+  registry,
+  sync,
+  wantedOf,
+}: {
+  readonly registry: Pick<RuleRegistry, "site" | "records">;
+  readonly sync: Pick<RuleSync, "reconcile">;
+  readonly wantedOf: (site: Site) => readonly WantedRule[];
+}): RulesBeforeMounts {
+  const missing = (site: Site): readonly string[] => {
+    const { contacted, readAt } = registry.site(site.id);
+    // Mooring does not manage the rules of the site.
+    if (site.mode !== "follow" || (readAt > 0 && !contacted)) return [];
+    const states = registry.records(site.id);
+    return wantedOf(site).flatMap(({ name, path, values }) => {
+      const { applied, hindrance } = states.get(name) ?? NEW_RULE;
+      return applied === 0 && TEMPORARY.has(hindrance) && restricts(values) ? [path] : [];
+    });
+  };
+  return {
+    settle: async (site) => {
+      if (missing(site).length === 0) return [];
+      await sync.reconcile(site.id);
+      return missing(site);
+    },
+  };
+}
