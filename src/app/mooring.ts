@@ -47,6 +47,8 @@ export interface MooringDeps {
   readonly checkBackup?: ServicesDeps["checkBackup"];
   /** Cost of scrypt of sealed backups; undefined: that of the program. */
   readonly passphraseCost?: ServicesDeps["passphraseCost"];
+  /** Derivation of keys; undefined: costly ones in a process of their own. */
+  readonly deriveKey?: ServicesDeps["deriveKey"];
   /** The program's version, such as `v0.1.0`. */
   readonly version: string;
   /** Prints the token that is generated at the first start, once. */

@@ -43,6 +43,8 @@ export interface ServicesDeps
   readonly commonLog: Logger;
   /** Cost of scrypt of sealed archives; undefined: that of the program. */
   readonly passphraseCost?: ArchiveParts["passphraseCost"];
+  /** Derivation of keys; undefined: costly ones in a process of their own. */
+  readonly deriveKey?: ArchiveParts["deriveKey"];
   /** Check of backups; undefined: in a process of its own. */
   readonly checkBackup?: BackupParts["check"];
   /** Other interval for the schedule of backups, in milliseconds; undefined: that of the program. */
@@ -211,7 +213,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     driverNames: () => drivers.current().names,
     databaseId: () => store.databaseId,
     passphraseCost: deps.passphraseCost,
-    deriveKey: deriveKeyApart,
+    deriveKey: deps.deriveKey ?? deriveKeyApart,
     version,
   });
   // Before any write to a site: an invalid file ends the start.

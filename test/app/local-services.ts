@@ -3,7 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { pino } from "pino";
 import { Admission, type Grant, ROOT } from "../../src/access/grant.ts";
 import { createRoutes } from "../../src/app/routes.ts";
-import { type RunningServices, startServices } from "../../src/app/services.ts";
+import { type RunningServices, type ServicesDeps, startServices } from "../../src/app/services.ts";
 import { Call } from "../../src/gateway/call.ts";
 import { createMethods, type Method } from "../../src/gateway/method.ts";
 import { createTranslations } from "../../src/messages/language.ts";
@@ -38,10 +38,14 @@ export interface LocalStream {
   close(): Promise<void>;
 }
 
-/** @param folder of the database. */
+/**
+ * @param folder of the database.
+ * @param deps others than the usual ones of tests.
+ */
 export async function startLocalServices(
   folder: string,
   env: Readonly<Record<string, string>> = {},
+  deps: Partial<ServicesDeps> = {},
 ): Promise<LocalServices> {
   const translations = createTranslations();
   const log = pino({ level: "silent" });
@@ -58,6 +62,7 @@ export async function startLocalServices(
     showToken: () => {},
     siteTimes: { tick: 30 },
     mountTimes: { tick: 30, read: 30, watch: 30 },
+    ...deps,
   });
   const all = createMethods(createRoutes(services, undefined, translations));
   const methods = new Map(all.map((method) => [method.desc.name, method]));

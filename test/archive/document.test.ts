@@ -6,9 +6,11 @@ import { type SecretsMode, writeArchive } from "../../src/archive/document.ts";
 import type { ArchiveEntry } from "../../src/archive/part.ts";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import { failureOf } from "./setting.ts";
-import { CHEAP, entry, readText } from "./text.ts";
+import { CHEAP, entry, quickKey, readText } from "./text.ts";
 
-const cipher = createPassphraseCipher(randomBytes, CHEAP);
+const cipher = createPassphraseCipher(randomBytes, CHEAP, quickKey);
+/** Derives keys by scrypt. */
+const realCipher = createPassphraseCipher(randomBytes, CHEAP);
 const passphrase = "a long passphrase";
 const secretValue = "hush, this is not for everybody";
 
@@ -164,8 +166,8 @@ describe("a sealed archive", async () => {
   });
 
   test("opens with the same passphrase in another Unicode normalization", async () => {
-    const composed = await write({ mode: "seal", passphrase: "caf\u00e9 passphrase" });
-    expect(await read(composed, "cafe\u0301 passphrase")).toEqual([title, secret]);
+    const composed = await realCipher.seal("caf\u00e9 passphrase", "text", "header");
+    expect(await realCipher.open("cafe\u0301 passphrase", composed, "header")).toBe("text");
   });
 
   test("is refused when its header, an entry with secrets or the ciphertext was changed", async () => {

@@ -1,11 +1,16 @@
+import { createHmac } from "node:crypto";
 import type { ArchiveEntry, SecretValue } from "../../src/archive/part.ts";
-import type { PassphraseCipher } from "../../src/archive/passphrase.ts";
+import type { DeriveKey, PassphraseCipher } from "../../src/archive/passphrase.ts";
 import { parseBackupJson } from "../../src/archive/readable.ts";
 import { type ReadablePart, readSource, type Source } from "../../src/archive/source.ts";
 import { decryptSetting, readSettings } from "../../src/settings/archive/row.ts";
 
 /** The minimum cost of scrypt in a document. */
 export const CHEAP = { n: 2 ** 14, r: 8, p: 1 };
+
+/** Derives keys at once, for tests of what is done with them. */
+export const quickKey: DeriveKey = async (passphrase, salt) =>
+  createHmac("sha256", salt).update(passphrase).digest();
 
 /** Parts as the program has them, as far as reading needs them. */
 export const PARTS: readonly ReadablePart[] = [

@@ -1,9 +1,10 @@
 // Imports by tokens with fewer rights than the permanent one: they store and show no more than calls do.
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { SecretsMode } from "../../gen/mooring/v1/backup_service_pb.js";
 import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
+import { quickKey } from "../archive/text.ts";
 import { startStandIn } from "../sites/stand-in.ts";
 import { startedForAll, startedForEach } from "../started.ts";
 import { type As, as, give } from "./access-client.ts";
@@ -19,8 +20,8 @@ const opened: As[] = [];
 afterAll(() => {
   for (const client of opened) client.close();
 });
-const at = (text?: string): As => {
-  const client = as(service.port, text);
+const at = (text?: string, { port } = service): As => {
+  const client = as(port, text);
   opened.push(client);
   return client;
 };
@@ -350,27 +351,35 @@ test("a passphrase of an import or export has at most 1,024 characters", async (
 });
 
 test("an import that waits ends with the token of its caller", async () => {
-  const sealed = await at().backup.exportArchive({
+  const derived = Promise.withResolvers<Buffer>();
+  const begun = Promise.withResolvers<void>();
+  const slow = await startService({
+    deriveKey: (...of) => {
+      if (of[0] !== "a slow passphrase") return quickKey(...of);
+      begun.resolve();
+      return derived.promise;
+    },
+  });
+  onTestFinished(slow.stop);
+  const root = at(undefined, slow);
+  const { document } = await root.backup.exportArchive({
     secrets: SecretsMode.SEAL,
     passphrase: "long enough",
   });
-  const { document } = sealed;
-  const costly = {
-    ...document,
-    sealed: { ...(document?.["sealed"] as JsonObject), n: 2 ** 18, p: 1 },
-  };
-  const ahead = Array.from({ length: 2 }, () =>
-    at().backup.importArchive({ document: costly, passphrase: "a wrong one" }).catch(String),
-  );
-  const { text, id } = await give(at(), ["backup:import", "settings:write"]);
+  const ahead = root.backup
+    .importArchive({ document, passphrase: "a slow passphrase" })
+    .catch((error: unknown) => error);
+  await begun.promise;
+  const { text, id } = await give(root, ["backup:import", "settings:write"]);
   const setting = { key: "site_title", value: "after the end", type: "string" };
-  const waiting = at(text)
+  const waiting = at(text, slow)
     .backup.importArchive({ document: archiveOf({ settings: [setting] }) })
     .catch((error: unknown) => error);
-  await at().access.revokeToken({ id });
+  await root.access.revokeToken({ id });
   expect(await waiting).toMatchObject({ code: Code.Unauthenticated });
-  await Promise.all(ahead);
-  const { setting: stored } = await at().settings.getSetting({ key: "site_title" });
+  derived.resolve(Buffer.alloc(32));
+  expect(await ahead).toMatchObject({ code: Code.InvalidArgument });
+  const { setting: stored } = await root.settings.getSetting({ key: "site_title" });
   expect(stored?.value).not.toBe("after the end");
 });
 

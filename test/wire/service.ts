@@ -41,6 +41,8 @@ export interface TestServiceOptions {
   readonly mountTimes?: MooringDeps["mountTimes"];
   /** Interval of checks of the schedule of backups, in milliseconds. */
   readonly backupInterval?: number;
+  /** Derivation of keys of sealed backups. */
+  readonly deriveKey?: MooringDeps["deriveKey"];
   readonly version?: string;
   /** The folder of another test service, whose database this one shares. */
   readonly folder?: string;
@@ -64,6 +66,7 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
     log: pino({ level: "debug", base: null }, sink),
     version: options.version ?? VERSION,
     passphraseCost: CHEAP,
+    deriveKey: options.deriveKey,
     checkBackup: checkHere(config),
     showToken: () => {},
     siteTimes: options.siteTimes,
