@@ -42,7 +42,7 @@ export interface ReplyForm {
   readonly writeUnknownFields: boolean;
 }
 
-const textWriter = memoize((form: JsonForm) => createJsonText(JSON.stringify, form));
+const textWriter = memoize((form: JsonForm) => createJsonText((text) => text, form));
 
 /**
  * Encodes a message.

@@ -9,11 +9,11 @@ import {
   type JsonWriteOptions,
   type Message,
   type Registry,
-  ScalarType,
   toBinary,
   toJson,
 } from "@bufbuild/protobuf";
 import { memoize } from "../memoize.ts";
+import { createFlatJson } from "./flat-json.ts";
 
 /**
  * A reply that has no valid encoding, such as an int32 out of range or a string that is no Unicode
@@ -52,21 +52,9 @@ function serializeJson(
   options: Partial<JsonWriteOptions>,
 ): JsonValue {
   return orUnencodable(desc, message, (type, part) => {
-    // The binary writer checks ranges. For a flat message it takes longer than the JSON writer.
-    if (!isPlain(type, part)) writeBinary(type, part);
+    // The binary writer checks ranges.
+    writeBinary(type, part);
     return toJson(type, part, options);
-  });
-}
-
-/** Whether a message has scalars alone, which can be encoded; the binary writer checks any other. */
-function isPlain({ fields }: DescMessage, message: Message): boolean {
-  return fields.every(({ localName, scalar }) => {
-    const value = (message as unknown as Record<string, unknown>)[localName];
-    if (typeof value === "boolean") return scalar === ScalarType.BOOL;
-    if (typeof value === "string") return scalar === ScalarType.STRING && value.isWellFormed();
-    if (typeof value === "number") return scalar === ScalarType.INT32 && value === (value | 0);
-    if (typeof value !== "bigint" || scalar !== ScalarType.INT64) return false;
-    return value === BigInt.asIntN(64, value);
   });
 }
 
@@ -210,21 +198,25 @@ export type JsonText = (
  * element: after a change of one setting out of 10,000 it encodes one, not all, which would block
  * the event loop for 100 ms.
  *
- * @param stringify converts a value to text.
+ * @param escapeText replaces characters in JSON text.
  * @param form default: proto names.
  *
  * @internal
  */
 export function createJsonText(
-  stringify: (value: JsonValue) => string,
+  escapeText: (text: string) => string,
   form: JsonForm = PROTO_JSON,
 ): JsonText {
+  const stringify = (value: JsonValue): string => escapeText(JSON.stringify(value));
   const nameOf = (field: DescField): string =>
     form.useProtoFieldName ? field.name : field.jsonName;
+  const flatOf = memoize((desc: DescMessage) => createFlatJson(desc, form));
   const textOf = memoize((desc: DescMessage) =>
     memoize((message: Message) => stringify(serializeJson(desc, message, form))),
   );
   return (desc, message, { member, keepsParts = false } = {}) => {
+    const flat = member === undefined ? flatOf(desc)?.(message) : undefined;
+    if (flat !== undefined) return escapeText(flat);
     const fields = member === undefined ? desc.fields : [member];
     // Without implicit values the empty list, into which the text is put, would not be written.
     const hasParts = keepsParts && form.alwaysEmitImplicit && !isWellKnown(desc);
@@ -273,7 +265,12 @@ export const JSON_TYPE = "application/json; charset=utf-8";
  * @internal
  */
 export function jsonText(value: JsonValue): string {
-  return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, escapeUnit);
+  return escapeHtml(JSON.stringify(value));
+}
+
+/** JSON text as that of `jsonText`. @internal */
+export function escapeHtml(text: string): string {
+  return text.replace(/[<>&\u2028\u2029]/g, escapeUnit);
 }
 
 function escapeUnit(unit: string): string {

@@ -11,7 +11,14 @@ import {
   tooLargeReply,
 } from "../failure.ts";
 import type { Gateway } from "../options.ts";
-import { createJsonText, JSON_TYPE, type JsonForm, jsonText, serialize } from "../serialize.ts";
+import {
+  createJsonText,
+  escapeHtml,
+  JSON_TYPE,
+  type JsonForm,
+  jsonText,
+  serialize,
+} from "../serialize.ts";
 import type { MethodSettings } from "../settings.ts";
 import type { StreamReply } from "../stream.ts";
 import type { Binding } from "./binding.ts";
@@ -26,7 +33,7 @@ import {
 import { httpBodyOf, typeOf } from "./http-body.ts";
 import type { ReplyRule } from "./reply-rule.ts";
 
-const textWriter = memoize((form: JsonForm) => createJsonText(jsonText, form));
+const textWriter = memoize((form: JsonForm) => createJsonText(escapeHtml, form));
 
 /** The JSON text of a response, or of its response_body field. */
 function replyText(
