@@ -1,7 +1,11 @@
-import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
-import { ScalarType } from "@bufbuild/protobuf";
+import {
+  type DescField,
+  type DescMessage,
+  type JsonWriteOptions,
+  type Message,
+  ScalarType,
+} from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence, hasCustomJsonRepresentation } from "@bufbuild/protobuf/wkt";
-import type { JsonForm } from "./serialize.ts";
 
 /**
  * Writes the JSON text of a flat message; undefined for a value that it does not know, such as an
@@ -18,7 +22,7 @@ export type FlatJson = (message: Message) => string | undefined;
  */
 export function createFlatJson(
   desc: DescMessage,
-  form: Pick<JsonForm, "useProtoFieldName" | "alwaysEmitImplicit">,
+  form: Required<Pick<JsonWriteOptions, "useProtoFieldName" | "alwaysEmitImplicit">>,
 ): FlatJson | undefined {
   if (hasCustomJsonRepresentation(desc) || !desc.fields.every(isFlat)) return undefined;
   const members = desc.fields.map(({ localName, scalar, name, jsonName }) => ({
