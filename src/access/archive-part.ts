@@ -10,8 +10,8 @@ import {
   type StorePart,
 } from "../archive/part.ts";
 import { actorOf, doneEntry } from "../audit/entry.ts";
-import { isObject } from "../files/json-source.ts";
-import { ServiceError } from "../messages/error.ts";
+import { isObject } from "../is-object.ts";
+import { refusalOf } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
 import { createTicks } from "../ticks.ts";
@@ -112,15 +112,15 @@ export function createAccessPart({ registry, change, randomBytes }: AccessPartDe
       tokens: [],
       added: 0,
     });
-    const problem = nameProblem(name);
+    const problem = refusalOf(() => checkName(name))?.text;
     if (problem !== undefined) return skip(problem);
     const members = readMembers(content);
-    const kind = members.text("kind") || "program";
+    const kind = members.choice("kind", ["program", "person"]);
     const createdAt = members.time("created") ?? now;
     const createdBy = authorOf(members, "createdBy", caller);
     const disabledAt = members.time("disabled") ?? null;
     const { tokens: listed = [] } = content;
-    const invalid = members.problem() ?? kindProblem(kind) ?? listProblem(listed);
+    const invalid = members.problem() ?? listProblem(listed);
     if (invalid !== undefined) return skip(invalid);
     const before = await known.principalNamed(name);
     const after: StoredPrincipal =
@@ -213,21 +213,6 @@ function replicaOf(registry: Pick<AccessRegistry, "principals" | "tokens">): Kno
     token: async (id) => tokens.get(id),
     tokenCount: async () => tokens.size,
   };
-}
-
-function nameProblem(name: string): Text | undefined {
-  try {
-    checkName(name);
-    return undefined;
-  } catch (error) {
-    if (error instanceof ServiceError) return error.text;
-    throw error;
-  }
-}
-
-function kindProblem(kind: string): Text | undefined {
-  if (kind === "program" || kind === "person") return undefined;
-  return message("BACKUP_MEMBER_INVALID", { name: "kind", form: "program or person" });
 }
 
 function listProblem(tokens: unknown): Text | undefined {
@@ -330,13 +315,7 @@ function tokenProblem(token: StoredToken, caller: ArchiveCaller): Text | undefin
   if (violation !== undefined) return violation.description;
   const refusal = rightsProblem(token, caller);
   if (refusal !== undefined) return refusal;
-  try {
-    checkComment(comment);
-    return undefined;
-  } catch (error) {
-    if (error instanceof ServiceError) return error.text;
-    throw error;
-  }
+  return refusalOf(() => checkComment(comment))?.text;
 }
 
 /** Problem of the rights of a token that the caller lacks. */

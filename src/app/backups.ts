@@ -17,6 +17,7 @@ import { createFolderTarget } from "../backups/target/folder.ts";
 import type { BackupTarget } from "../backups/target/target.ts";
 import type { Config } from "../config/config.ts";
 import { createLease, type LeaseStore } from "../database/job.ts";
+import { errorText } from "../error-text.ts";
 import type { Conditions } from "../incidents/condition.ts";
 import { classify } from "../incidents/incident.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -148,7 +149,7 @@ async function readSchedule(text: string): Promise<Cron> {
     const cron = new Cron(text, { paused: true });
     if (cron.nextRun() !== null) return cron;
   } catch (error) {
-    problem = error instanceof Error ? error.message : String(error);
+    problem = errorText(error);
   }
   throw new Error(
     `MOORING_BACKUP_SCHEDULE is not a cron expression such as "30 3 * * *" (minute, hour, day, month, day of the week): ${problem}`,

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { createDocument, type DocumentOptions } from "../gateway/openapi/document.ts";
+import { isObject } from "../is-object.ts";
 import { escapeHtml } from "../messages/message.ts";
 
 /** Link on the first page. */
@@ -289,8 +290,7 @@ function text(value: unknown): string {
 }
 
 function objectOf(value: unknown): Record<string, unknown> {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? (value as Record<string, unknown>) : {};
+  return isObject(value) ? value : {};
 }
 
 function listOf(value: unknown): readonly unknown[] {

@@ -2,6 +2,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { quote, reasonOf } from "../config/complaint.ts";
 import type { Config } from "../config/config.ts";
+import { errorText } from "../error-text.ts";
 import { watchFiles } from "../files/file-watch.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { type Front, type OpenFront, openFront } from "../transport/front.ts";
@@ -62,7 +63,7 @@ function renewCredentials(
       const level = until < Date.now() + ENDS_SOON ? "warn" : "info";
       log[level]({ until: new Date(until).toISOString() }, "certificate read");
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorText(error);
       log.error({ reason }, "the new certificate cannot be used; the old one stays in use");
     }
   };

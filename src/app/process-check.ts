@@ -1,11 +1,13 @@
 // The check of a backup in a process of its own: reading and planning a whole site takes seconds and
 // much memory, which the service needs for its calls.
+
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants, setPriority } from "node:os";
 import { buffer } from "node:stream/consumers";
 import type { CheckContent, CheckedBackup } from "../backups/check.ts";
 import type { Config } from "../config/config.ts";
+import { errorText } from "../error-text.ts";
 import { unavailable } from "../messages/error.ts";
 import { message, reviveText } from "../messages/message.ts";
 import { MAIN } from "./main-file.ts";
@@ -69,7 +71,7 @@ export function createProcessCheck(config: CheckConfig): CheckContent {
       signal.throwIfAborted();
       throw error instanceof Error && error.message.startsWith("exit")
         ? error
-        : failed(error instanceof Error ? error.message : String(error), error);
+        : failed(errorText(error), error);
     } finally {
       child.kill("SIGKILL");
     }

@@ -6,6 +6,7 @@ import { cliVariables } from "../cli/world.ts";
 import { type Config, parseConfig } from "../config/config.ts";
 import { databaseName, inMemory } from "../config/database.ts";
 import { configurationHelp } from "../config/help.ts";
+import { errorText } from "../error-text.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { openFront } from "../transport/front.ts";
 import { formatAddress } from "../transport/listen.ts";
@@ -80,7 +81,7 @@ async function run(config: Config): Promise<void> {
     if (isWorker) await work({ ...config, ...workerPorts() });
     else await (config.workers > 1 ? supervise(config) : work(config));
   } catch (error) {
-    process.stderr.write(`mooring: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`mooring: ${errorText(error)}\n`);
     // Listening sockets would keep the process alive.
     process.exit(EXIT.failed);
   }

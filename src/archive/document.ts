@@ -1,6 +1,7 @@
 // The document of an archive: one JSON object that people can read.
+
 import { createHash } from "node:crypto";
-import { isObject } from "../files/json-source.ts";
+import { isObject } from "../is-object.ts";
 import { invalid, type Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { ownValue, setOwn } from "../own-value.ts";

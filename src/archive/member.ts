@@ -1,4 +1,4 @@
-import { isObject } from "../files/json-source.ts";
+import { isObject } from "../is-object.ts";
 import { type Message, message } from "../messages/message.ts";
 
 /** Reads the members of an entry. Problems never quote a value. */
@@ -7,6 +7,8 @@ export interface Members {
   text(name: string): string;
   /** Text of at most `most` characters. Absent: empty. */
   shortText(name: string, most: number): string;
+  /** One of these texts. Absent or empty: the first one. */
+  choice<T extends string>(name: string, choices: readonly [T, ...T[]]): T;
   /** Absent: false. */
   flag(name: string): boolean;
   /** Absent: none. */
@@ -41,6 +43,10 @@ export function readMembers(content: Readonly<Record<string, unknown>>): Members
     shortText: (name, most) =>
       read(name, "", `a text of at most ${most} characters`, (value) =>
         isText(value) && value.length <= most ? value : undefined,
+      ),
+    choice: (name, choices) =>
+      read(name, choices[0], choices.join(" or "), (value) =>
+        value === "" ? choices[0] : choices.find((each) => each === value),
       ),
     flag: (name) =>
       read(name, false, "true or false", (value) =>

@@ -1,4 +1,4 @@
-import { isObject } from "../files/json-source.ts";
+import { isObject } from "../is-object.ts";
 import { message } from "../messages/message.ts";
 import { createTicks } from "../ticks.ts";
 import { type Accepts, isArchive, readArchive } from "./document.ts";

@@ -2,7 +2,7 @@ import { ROOT } from "../access/grant.ts";
 import type { Archive, PartResult } from "../archive/archive.ts";
 import { isArchive, type LeftOut } from "../archive/document.ts";
 import { parseBackupJson, unreadable } from "../archive/readable.ts";
-import { isObject } from "../files/json-source.ts";
+import { isObject } from "../is-object.ts";
 import { ServiceError } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 

@@ -5,6 +5,7 @@ import type { ArchiveDocument, LeftOut } from "../archive/document.ts";
 import type { ArchiveCaller } from "../archive/part.ts";
 import { checkSize, parseBackupJson } from "../archive/readable.ts";
 import { createTurns } from "../archive/turn.ts";
+import { errorText } from "../error-text.ts";
 import { denied, failedPrecondition, ServiceError } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { type CheckContent, type CheckedBackup, omissionsOf } from "./check.ts";
@@ -250,5 +251,5 @@ function openTarget(
 /** Text of a failure for people. */
 export function problemOf(error: unknown): Text {
   if (error instanceof ServiceError) return error.text;
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { readServerDatabase } from "../archive/alist-database.ts";
 import { LIMITS, parseBackupJson } from "../archive/readable.ts";
 import { importDocument } from "../client/backup-document.ts";
-import { isObject } from "../files/json-source.ts";
+import { isObject } from "../is-object.ts";
 import { ServiceError } from "../messages/error.ts";
 import { CliFailure, EXIT, fileFailure, usage } from "./failure.ts";
 import { nameOf, readText } from "./file.ts";
@@ -15,6 +15,19 @@ export interface BackupFile {
   readonly document: JsonObject;
   /** Whether some values need a passphrase. */
   readonly isSealed: boolean;
+}
+
+/**
+ * Reports whether the secrets of a backup are sealed. False for a content that is not JSON: the check
+ * of the backup names the place.
+ */
+export function hasSealedSecrets(content: Uint8Array): boolean {
+  try {
+    const document: unknown = JSON.parse(new TextDecoder().decode(content));
+    return isObject(document) && isObject(document["sealed"]);
+  } catch {
+    return false;
+  }
 }
 
 const SQLITE_HEADER = "SQLite format 3\0";

@@ -1,5 +1,6 @@
 import { ConnectError, createClient } from "@connectrpc/connect";
 import { quote } from "../config/complaint.ts";
+import { errorText } from "../error-text.ts";
 import { suggestion } from "../suggestion.ts";
 import { type FlagName, flagSynopsis, flags, readArguments, sharedFlags } from "./argument.ts";
 import { explainCall } from "./call-failure.ts";
@@ -157,9 +158,7 @@ function checkCount(
 
 async function report(error: unknown, { args }: World, errors: Output): Promise<ExitCode> {
   const failure =
-    error instanceof CliFailure
-      ? error
-      : new CliFailure(EXIT.failed, error instanceof Error ? error.message : String(error));
+    error instanceof CliFailure ? error : new CliFailure(EXIT.failed, errorText(error));
   const { name: command, failureCode = failure.exitCode } =
     commands.find(({ name }) => name === args[0]) ?? {};
   const head = `mooring${command === undefined ? "" : ` ${command}`}: ${failure.message}`;

@@ -1,5 +1,7 @@
 // Parts of a backup file that clients send: a call ignores the others, which may be large.
+
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../is-object.ts";
 
 /** Lists of a backup of a server's page that an import reads, by the parts that read them. */
 const LISTS: Readonly<Record<string, string>> = {
@@ -54,8 +56,4 @@ function rowsOf(document: JsonValue | undefined): readonly JsonValue[] | undefin
 function withoutStates(row: JsonValue): JsonValue {
   if (!isObject(row) || !("mount_path" in row)) return row;
   return Object.fromEntries(Object.entries(row).filter(([name]) => !NOT_IMPORTED.has(name)));
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import { Code } from "@connectrpc/connect";
+import { isObject } from "../is-object.ts";
 import { invalid } from "../messages/error.ts";
 import { type Address, type AddressRule, parseAddress } from "./address.ts";
 import {
@@ -184,8 +185,7 @@ function rpcError({ code, message }: Record<string, unknown>): RpcMessage {
 
 /** Members of a JSON object; undefined for other values. */
 function asObject(value: unknown): Record<string, unknown> | undefined {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? (value as Record<string, unknown>) : undefined;
+  return isObject(value) ? value : undefined;
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

@@ -1,5 +1,6 @@
 import { FAMILIES, type Family } from "../config/family.ts";
-import { isObject, type JsonPath } from "../files/json-source.ts";
+import type { JsonPath } from "../files/json-source.ts";
+import { isObject } from "../is-object.ts";
 import { ITEM_TYPES, type ItemType } from "./driver-info.ts";
 import { LIMITS } from "./limits.ts";
 import type { Finding } from "./problem.ts";

@@ -1,4 +1,5 @@
-import { isObject, type JsonPath } from "../files/json-source.ts";
+import type { JsonPath } from "../files/json-source.ts";
+import { isObject } from "../is-object.ts";
 import { message, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import { lengthOf } from "./limits.ts";

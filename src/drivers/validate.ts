@@ -1,4 +1,4 @@
-import { isObject } from "../files/json-source.ts";
+import { isObject } from "../is-object.ts";
 import type { Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";

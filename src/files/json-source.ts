@@ -202,8 +202,3 @@ function positionAt(text: string, offset: number): Position {
   const lastBreak = before.lastIndexOf("\n");
   return { line: before.split("\n").length, column: offset - lastBreak };
 }
-
-/** Reports whether a JSON value is an object, not null or an array. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

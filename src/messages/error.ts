@@ -120,3 +120,14 @@ export function unavailable(text: Text, cause?: unknown): ServiceError {
 export function denied(text: Message): ServiceError {
   return new ServiceError(Code.PermissionDenied, text);
 }
+
+/** The error of a check for clients; undefined: it passes. Other errors are thrown. */
+export function refusalOf(check: () => void): ServiceError | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
+}

@@ -6,6 +6,7 @@ import {
   type ImportContext,
   type StorePart,
 } from "../archive/part.ts";
+import { errorText } from "../error-text.ts";
 import { ServiceError } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
@@ -151,7 +152,7 @@ async function readServer(
     if (first !== undefined && Object.keys(contents).length === 0) return { reason: first.reason };
     return { contents, failures: failed };
   } catch (error) {
-    return { reason: error instanceof Error ? error.message : String(error) };
+    return { reason: errorText(error) };
   }
 }
 

@@ -1,3 +1,4 @@
+import { isObject } from "../is-object.ts";
 import type { User, UserList } from "../users/user.ts";
 import type { ServerContents, ServerRule, Share } from "./contents.ts";
 
@@ -68,10 +69,6 @@ function isShare(value: unknown): value is Share {
     typeof value["disabled"] === "boolean" &&
     isObject(value["rest"])
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isListOf<T>(value: unknown, isOne: (one: unknown) => one is T): value is T[] {

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { FAMILIES, isOffered, type Offer, unionOf } from "../config/family.ts";
-import { isObject } from "../files/json-source.ts";
+import { isObject } from "../is-object.ts";
+import { jsonErrorText } from "../json-error.ts";
 import { type Labels, readLabels } from "../messages/label.ts";
 import { checkKey, isSettingType, type SettingDefinition } from "./definition.ts";
 import { formatOf, formats } from "./format/registry.ts";
@@ -162,9 +163,7 @@ function parse(text: string, file: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new Error(`${file}: is not JSON: ${cause instanceof Error ? cause.message : ""}`, {
-      cause,
-    });
+    throw new Error(`${file}: is not JSON: ${jsonErrorText(text)}`, { cause });
   }
 }
 

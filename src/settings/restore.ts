@@ -1,7 +1,7 @@
 import { type Restored, type RestoredRecord, restoredAs } from "../history/kind.ts";
 import type { Draft } from "../ledger/draft.ts";
 import type { StoredChange } from "../ledger/store.ts";
-import { ServiceError } from "../messages/error.ts";
+import { refusalOf } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import { mapInTicks } from "../ticks.ts";
@@ -125,15 +125,4 @@ function stateBefore(draft: Draft, change: StoredChange): SettingItem | undefine
     origin: "custom",
     definition: undefined,
   };
-}
-
-/** The error of a check; undefined: none. */
-function refusalOf(check: () => void): ServiceError | undefined {
-  try {
-    check();
-    return undefined;
-  } catch (error) {
-    if (error instanceof ServiceError) return error;
-    throw error;
-  }
 }

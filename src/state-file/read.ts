@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import { isMap, isPair, isScalar, isSeq, LineCounter, type Node } from "yaml";
 import { identifierOf } from "../archive/identifier.ts";
+import { errorText } from "../error-text.ts";
 import { type ReadBoundedFile, textOf } from "../files/bounded-file.ts";
 import type { Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
@@ -264,7 +265,7 @@ function createReader({
       const members = recordOf(node, place, hidden, "settings");
       return { entry: { name: key, members: { type: "string", ...members } }, hidden };
     } catch (error) {
-      report(place.offset, shown(key), reasonOf(error));
+      report(place.offset, shown(key), errorText(error));
       return undefined;
     }
   }
@@ -320,7 +321,7 @@ function createReader({
           hidden.push(...parts);
           return text;
         } catch (error) {
-          report(offsetOf(value), "", reasonOf(error), at.offset);
+          report(offsetOf(value), "", errorText(error), at.offset);
           return "";
         }
       }
@@ -337,10 +338,6 @@ function createReader({
     };
     return isMap(node) ? mapping(node.items, place, 0) : {};
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** The document of a file in the form of an archive, with secrets in the clear. */

@@ -1,6 +1,6 @@
 import { Document, isMap, type Pair, Scalar } from "yaml";
 import { identifierOf, secretMembersOf } from "../archive/identifier.ts";
-import { isObject } from "../files/json-source.ts";
+import { isObject } from "../is-object.ts";
 import { setOwn } from "../own-value.ts";
 import type { KnownSetting } from "./shapes.ts";
 

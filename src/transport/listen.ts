@@ -2,6 +2,7 @@ import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { chmod, lstat, unlink } from "node:fs/promises";
 import net, { connect, type Server } from "node:net";
+import { errorText } from "../error-text.ts";
 
 /**
  * Listening address. Either form can be passed to `net.Server.listen`. An empty host means all
@@ -92,7 +93,7 @@ function reasonOf(error: unknown): string {
     return "another program listens at this address; stop it, or choose another port";
   if (code === "EACCES") return "permission denied; ports below 1024 need a privilege";
   if (code === "EADDRNOTAVAIL") return "this machine has no such address";
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }
 
 /** Text form of an address, as the configuration reads it. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { errorText } from "../error-text.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
 import { message } from "../messages/message.ts";
@@ -82,7 +83,7 @@ class Contact implements FirstContact {
     if (this.#reading !== undefined || authorization === "" || !this.#needsToken()) return;
     this.#reading = this.#contactAs(authorization, clientId)
       .catch((error: unknown) => {
-        this.#deps.onNotice(`the upstream's settings cannot be adopted: ${textOf(error)}`);
+        this.#deps.onNotice(`the upstream's settings cannot be adopted: ${errorText(error)}`);
       })
       .finally(() => {
         this.#reading = undefined;
@@ -118,7 +119,7 @@ class Contact implements FirstContact {
       try {
         return await this.#contactWithStoredToken();
       } catch (error) {
-        const reason = textOf(error);
+        const reason = errorText(error);
         if (reason !== reported)
           onNotice(`requests for settings are still forwarded to the upstream: ${reason}`);
         reported = reason;
@@ -213,8 +214,4 @@ class Contact implements FirstContact {
     const taken = new Set(sites.registry.sites().map(({ name }) => name));
     return NAMES.find((name) => !taken.has(name)) ?? `upstream-${now()}`;
   }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { findJsonError } from "../../src/gateway/rest/json.ts";
+import { jsonErrorText } from "../../src/json-error.ts";
 import { defineRpc, defineRpcs, type Rpc } from "./contract.ts";
 import { echo, type GatewayServer, type Reply, startGateway, unary } from "./gateway-server.ts";
 
@@ -138,7 +138,7 @@ test("an error is found in exactly the texts that JSON.parse refuses, at its beg
       if (offset === undefined) return;
       const lines = text.slice(0, offset).split("\n");
       const column = [...(lines.at(-1) ?? "")].length + 1;
-      expect(findJsonError(text)).toContain(`line ${lines.length}, column ${column}: `);
+      expect(jsonErrorText(text)).toContain(`line ${lines.length}, column ${column}: `);
     }),
     { numRuns: 2_000 },
   );

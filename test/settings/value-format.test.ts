@@ -164,12 +164,12 @@ const CASES: Readonly<Record<FormatName, Cases>> = {
   string_map: {
     good: ["{}", '{"/": "|"}', '{"a":"","__proto__":"x"}', ' {"a":"b"}\n'],
     bad: [
-      ["", "must be JSON: Unexpected end"],
+      ["", "must be JSON: line 1, column 1: it ends too early"],
       ["[]", "not an array"],
       ["null", "not null"],
       ['{"/": 1}', '"/" is a number'],
       ['{"": "x"}', "empty name"],
-      ['{"a": "b",}', "line 1 column 11"],
+      ['{"a": "b",}', 'line 1, column 11: unexpected "}"'],
       ["{'a': 'b'}", "must be JSON"],
     ],
   },

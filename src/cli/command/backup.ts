@@ -25,6 +25,7 @@ import {
   writeReport,
 } from "../archive.ts";
 import { counted, type FlagName, localTime } from "../argument.ts";
+import { hasSealedSecrets } from "../backup-file.ts";
 import { type Action, type Command, type CommandRun, requireYes, runAction } from "../command.ts";
 import { effectLine } from "../effect.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
@@ -162,9 +163,9 @@ async function check(run: CommandRun, [source = ""]: readonly string[]): Promise
   const { args, world, output } = run;
   if (await isFile(run, source)) {
     const content = await readBytes({ path: source, limit: LIMITS.bytes }, world);
-    const isSealed = /"sealed":\s*\{/.test(content.toString("latin1"));
     const passphrase =
-      givenPassphrase(args, world) ?? (isSealed ? await askPassphrase(world) : undefined);
+      givenPassphrase(args, world) ??
+      (hasSealedSecrets(content) ? await askPassphrase(world) : undefined);
     return endCheck(run, source, await world.checkBackup(content, passphrase ?? ""));
   }
   const client = await run.connectTo(BackupService);

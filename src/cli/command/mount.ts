@@ -130,7 +130,6 @@ const TIME_LIMIT = 180_000;
 const TEST_TIME_LIMIT = 300_000;
 
 const client = (run: CommandRun) => run.connectTo(MountService);
-const reasonOf = ({ args }: CommandRun): string => args.text("reason") ?? "";
 
 async function list(run: CommandRun): Promise<void> {
   const { args, output, notice } = run;
@@ -206,7 +205,7 @@ async function save(run: CommandRun, input: MountInput): Promise<void> {
   const mounts = await client(run);
   const request = {
     mounts: [input],
-    reason: reasonOf(run),
+    reason: run.args.text("reason") ?? "",
     allowSharedCredential: args.is("allow-shared-credential"),
   };
   const reply = await confirmed(run, (dryRun) => mounts.saveMounts({ ...request, dryRun }));
@@ -223,7 +222,7 @@ async function replace(
   const { args, output, notice } = run;
   const { item, site, value } = await readItem(run, member);
   const mounts = await client(run);
-  const request = { name, item, site, value, reason: reasonOf(run) };
+  const request = { name, item, site, value, reason: run.args.text("reason") ?? "" };
   const reply = await confirmed(run, (dryRun) => mounts.replaceCredential({ ...request, dryRun }));
   if (args.is("json")) return output.json(ReplaceCredentialResponseSchema, reply);
   await writeResults(output, reply.results);
@@ -240,7 +239,7 @@ async function copy(
     name,
     newName,
     mountPath,
-    reason: reasonOf(run),
+    reason: run.args.text("reason") ?? "",
     allowSharedCredential: args.is("allow-shared-credential"),
   });
   if (args.is("json")) return output.json(CopyMountResponseSchema, reply);
@@ -252,7 +251,11 @@ async function rename(
   [name = "", newName = ""]: readonly string[],
 ): Promise<void> {
   const { args, output } = run;
-  const reply = await (await client(run)).renameMount({ name, newName, reason: reasonOf(run) });
+  const reply = await (await client(run)).renameMount({
+    name,
+    newName,
+    reason: run.args.text("reason") ?? "",
+  });
   if (args.is("json")) return output.json(RenameMountResponseSchema, reply);
   await output.write(`${name}: has the name ${newName} now\n`);
 }
@@ -261,7 +264,7 @@ async function remove(run: CommandRun, given: readonly string[]): Promise<void> 
   const { args, output, notice } = run;
   const mounts = await client(run);
   const names = await expandPatterns(run, given, { noun: "mount", list: () => pathsOf(mounts) });
-  const request = { names: [...names], reason: reasonOf(run) };
+  const request = { names: [...names], reason: run.args.text("reason") ?? "" };
   const reply = await confirmed(
     run,
     (dryRun) => mounts.deleteMounts({ ...request, dryRun }),
@@ -349,7 +352,7 @@ async function adopt(run: CommandRun, [site = "", ...names]: readonly string[]):
   const { args, output, notice } = run;
   const mounts = await client(run);
   const dryRun = args.is("dry-run");
-  const request = { site, names, reason: reasonOf(run) };
+  const request = { site, names, reason: run.args.text("reason") ?? "" };
   if (!dryRun && !args.is("yes")) {
     const preview = await mounts.adoptMounts(
       { ...request, dryRun: true },

@@ -80,7 +80,7 @@ export const ruleCommand: Command = {
 const TIME_LIMIT = 60_000;
 
 const client = (run: CommandRun) => run.connectTo(RuleService);
-const reasonOf = ({ args }: CommandRun): string => args.text("reason") ?? "";
+
 /** Results by the names that `agreeToEffects` and `writeResults` expect. */
 const named = (results: readonly RuleResult[]) =>
   results.map(({ path: name, ...rest }) => ({ ...rest, name }));
@@ -132,7 +132,7 @@ async function set(run: CommandRun, [path = "", ...members]: readonly string[]):
 async function save(run: CommandRun, input: RuleInput): Promise<void> {
   const { args, output, notice } = run;
   const rules = await client(run);
-  const request = { rules: [input], reason: reasonOf(run) };
+  const request = { rules: [input], reason: run.args.text("reason") ?? "" };
   const change = async (dryRun: boolean) => {
     const reply = await rules.saveRules({ ...request, dryRun });
     return { reply, results: named(reply.results) };
@@ -147,7 +147,7 @@ async function save(run: CommandRun, input: RuleInput): Promise<void> {
 async function move(run: CommandRun, [path = "", newPath = ""]: readonly string[]): Promise<void> {
   const { args, output, notice } = run;
   const rules = await client(run);
-  const request = { path, newPath, reason: reasonOf(run) };
+  const request = { path, newPath, reason: run.args.text("reason") ?? "" };
   const change = async (dryRun: boolean) => {
     const reply = await rules.moveRule({ ...request, dryRun });
     // The rule is not deleted here: it has another path.
@@ -170,7 +170,7 @@ async function remove(run: CommandRun, given: readonly string[]): Promise<void> 
   const rules = await client(run);
   const list = async () => (await allRules(run)).map(({ path }) => ({ name: path, path }));
   const paths = await expandPatterns(run, given, { noun: "rule", list });
-  const request = { paths: [...paths], reason: reasonOf(run) };
+  const request = { paths: [...paths], reason: run.args.text("reason") ?? "" };
   const change = async (dryRun: boolean) => {
     const reply = await rules.deleteRules({ ...request, dryRun });
     return { reply, results: named(reply.results) };
@@ -217,7 +217,7 @@ async function adopt(run: CommandRun, [site = "", ...paths]: readonly string[]):
   const { args, output, notice } = run;
   const rules = await client(run);
   const dryRun = args.is("dry-run");
-  const request = { site, paths, reason: reasonOf(run) };
+  const request = { site, paths, reason: run.args.text("reason") ?? "" };
   if (!dryRun && !args.is("yes")) {
     const preview = await rules.adoptRules(
       { ...request, dryRun: true },

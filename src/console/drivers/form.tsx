@@ -2,6 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { ConfigItem, DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
+import { isObject } from "../../is-object.ts";
 import { driverService } from "../api/drivers.ts";
 import { type Failure, failureOf, problemOf } from "../api/failure.ts";
 import { Button, Icon } from "../components/button.tsx";
@@ -222,10 +223,6 @@ function readAddition(text: string): object | undefined {
 
 function asText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Result of the service's check of a configuration. */

@@ -1,3 +1,4 @@
+import { errorText } from "../../error-text.ts";
 import { type Notify, StoreError, type StoreFailure } from "../error.ts";
 
 const UNKNOWN_AUTHORITY =
@@ -54,20 +55,20 @@ export function postgresFailure(error: unknown, place: string): StoreError {
   if (code === NO_RIGHT)
     return new StoreError(
       "unusable",
-      `the database ${place} does not permit this operation to this user (${textOf(error)}): grant it all rights on Mooring's tables`,
+      `the database ${place} does not permit this operation to this user (${errorText(error)}): grant it all rights on Mooring's tables`,
       error,
     );
   if (isOfFile(error))
     return new StoreError(
       "unusable",
-      `a file that the URL of the database ${place} names cannot be read (${textOf(error)}): correct sslrootcert, sslcert or sslkey`,
+      `a file that the URL of the database ${place} names cannot be read (${errorText(error)}): correct sslrootcert, sslcert or sslkey`,
       error,
     );
   const known = EXPLAINED[code];
   if (known !== undefined)
     return new StoreError(known[0], `the database ${place} ${known[1]}`, error);
   // An error of the driver, without a code.
-  if (/client password must be a string/.test(textOf(error)))
+  if (/client password must be a string/.test(errorText(error)))
     return new StoreError(
       "unusable",
       `the database ${place} requires a password: put it into the URL, or name its file in PGPASSFILE`,
@@ -77,12 +78,12 @@ export function postgresFailure(error: unknown, place: string): StoreError {
   if (!isSqlState(code))
     return new StoreError(
       "unsure",
-      `the database ${place} did not answer (${textOf(error)})`,
+      `the database ${place} did not answer (${errorText(error)})`,
       error,
     );
   return new StoreError(
     "failed",
-    `the database ${place} failed (${code}: ${textOf(error)})`,
+    `the database ${place} failed (${code}: ${errorText(error)})`,
     error,
   );
 }
@@ -116,10 +117,6 @@ export function codeOf(error: unknown): string {
   if (error instanceof Error && "code" in error && typeof error.code === "string")
     return error.code;
   return "";
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Reachability of the database; logs each loss and return once. */

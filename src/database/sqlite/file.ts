@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { errorText } from "../../error-text.ts";
 import { startPeriodic } from "../../periodic.ts";
 import { type Notify, StoreError } from "../error.ts";
 import { sqliteFailure } from "./failure.ts";
@@ -127,7 +128,7 @@ export function makeFolder(path: string): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o750 });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     throw new StoreError(
       "unusable",
       `the data directory ${path} cannot be made (${reason}): create it, or set MOORING_DATA_DIR to another place`,

@@ -8,6 +8,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { hasCustomJsonRepresentation, isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import { isObject } from "../../is-object.ts";
 import { findField } from "./field.ts";
 import type { Reading } from "./tolerance.ts";
 import {
@@ -105,7 +106,9 @@ export function fitMessage(
 ): string | undefined {
   if (hasCustomJsonRepresentation(desc)) return fitWellKnown(desc, holder, key, path, rules);
   const value = holder[key];
-  return isObject(value) ? fitMembers(desc, value, path, rules) : problem(path, "an object", value);
+  return isJsonObject(value)
+    ? fitMembers(desc, value, path, rules)
+    : problem(path, "an object", value);
 }
 
 /**
@@ -125,13 +128,13 @@ function fitWellKnown(
   const misfit = (): string => problem(path, `the JSON form of ${desc.typeName}`, value);
   switch (desc.typeName) {
     case "google.protobuf.Struct":
-      return isObject(value) ? fitPlain(holder, key, path) : misfit();
+      return isJsonObject(value) ? fitPlain(holder, key, path) : misfit();
     case "google.protobuf.ListValue":
       return Array.isArray(value) ? fitPlain(holder, key, path) : misfit();
     case "google.protobuf.Value":
       return fitPlain(holder, key, path);
     case "google.protobuf.Any":
-      return isObject(value) ? fitAny(value, path, rules) : misfit();
+      return isJsonObject(value) ? fitAny(value, path, rules) : misfit();
     case "google.protobuf.Timestamp":
       return typeof value === "string" && isTime(value) ? undefined : misfit();
     case "google.protobuf.FieldMask":
@@ -221,7 +224,7 @@ function fitMap(
   path: string,
   rules: JsonRules,
 ): string | undefined {
-  if (!isObject(value)) return problem(path, "an object", value);
+  if (!isJsonObject(value)) return problem(path, "an object", value);
   const keyType = { scalar: field.mapKey, enum: undefined, longAsString: false };
   for (const key of Object.keys(value)) {
     const at = memberPath(path, key);
@@ -340,6 +343,6 @@ function isNumber(value: unknown): boolean {
   return typeof value === "number" || typeof value === "bigint";
 }
 
-export function isObject(value: unknown): value is Record<string, JsonValue> {
-  return value !== null && typeof value === "object" && !Array.isArray(value);
+export function isJsonObject(value: unknown): value is JsonObject {
+  return isObject(value);
 }

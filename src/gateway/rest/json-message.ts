@@ -21,7 +21,7 @@ import {
   fitMembers,
   fitMessage,
   holdsNull,
-  isObject,
+  isJsonObject,
   type JsonRules,
 } from "./json-fit.ts";
 import type { Tolerance } from "./tolerance.ts";
@@ -37,7 +37,7 @@ export function messageFromJson(
   json: JsonValue,
   rules: JsonRules,
 ): Message | Promise<Message> {
-  if (hasCustomJsonRepresentation(desc) || !isObject(json)) {
+  if (hasCustomJsonRepresentation(desc) || !isJsonObject(json)) {
     const root = { json };
     check(fitMessage(desc, root, "json", "", rules));
     return read(() => fromJson(desc, root.json, optionsOf(rules)));
@@ -45,7 +45,7 @@ export function messageFromJson(
   nameMembers(desc, json, rules.reading.tolerance);
   const structs = Object.entries(json).flatMap(([name, value]) => {
     const field = findField(desc, name);
-    return field && isStruct(field) && isObject(value) ? [{ name, value, field }] : [];
+    return field && isStruct(field) && isJsonObject(value) ? [{ name, value, field }] : [];
   });
   const parts = longParts(desc, json);
   // Duplicates of a field are visible only while both are present; parts are checked below.
@@ -77,7 +77,7 @@ export function fieldFromJson(
   const parts = partsOfField(field, json);
   const body = { [field.jsonName]: json };
   check(fitField(field, body, field.jsonName, "", rules));
-  if (!isStruct(field) || !isObject(json)) {
+  if (!isStruct(field) || !isJsonObject(json)) {
     const message = read(() => fromJson(desc, body, optionsOf(rules)));
     return parts.length === 0 ? message : addParts(message, parts, rules);
   }
@@ -117,7 +117,7 @@ function longParts(
       json[name] = [];
       return [{ owner, at: at + name, value, field }];
     }
-    if (!isObject(value)) return [];
+    if (!isJsonObject(value)) return [];
     const entries = field.fieldKind === "map" ? Object.keys(value).length : 0;
     // Counted as in the binary form: an entry, its key and its value.
     if (3 * entries > MESSAGE_LIMITS.values)
@@ -136,7 +136,7 @@ function longParts(
 
 /** Like longParts, for the message in a field. */
 function partsOfField(field: DescField, json: JsonValue): LongPart[] {
-  if (field.fieldKind !== "message" || !isObject(json)) return [];
+  if (field.fieldKind !== "message" || !isJsonObject(json)) return [];
   return hasCustomJsonRepresentation(field.message)
     ? []
     : longParts(field.message, json, { owner: [field] });
@@ -231,5 +231,5 @@ function fieldInAnyCase(desc: DescMessage, name: string): DescField | undefined 
 function nameInside({ message }: DescField, value: JsonValue, tolerance: Tolerance): void {
   if (message === undefined || hasCustomJsonRepresentation(message)) return;
   for (const one of Array.isArray(value) ? value : [value])
-    if (isObject(one)) nameMembers(message, one, tolerance);
+    if (isJsonObject(one)) nameMembers(message, one, tolerance);
 }

@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
+import { jsonErrorText } from "../../json-error.ts";
 import { BadRequest, type MessageLimits } from "../../transport/body.ts";
 import { MAX_DEPTH, MESSAGE_LIMITS, textTooLong, tooManyValues } from "../../transport/decode.ts";
-import { quote } from "../failure.ts";
 import type { RequestForm } from "../settings.ts";
 import { readJsonInteger } from "./value.ts";
 
@@ -33,7 +33,7 @@ export function readJson(
     // TypeScript's types lack the third argument of a reviver.
     return JSON.parse(text, keepDigits as Parameters<typeof JSON.parse>[1]) as JsonValue;
   } catch {
-    throw new BadRequest("BODY_INVALID", `the body is not JSON: ${findJsonError(text)}`);
+    throw new BadRequest("BODY_INVALID", `the body is not JSON: ${jsonErrorText(text)}`);
   }
 }
 
@@ -131,136 +131,4 @@ function nesting(char: number): number {
   const folded = char & ~0x20;
   if (folded === 0x5b) return 1;
   return folded === 0x5d ? -1 : 0;
-}
-
-/**
- * Finds the first syntax error of a JSON text (RFC 8259), for instance `line 2, column 7:
- * unexpected "}"`. JSON.parse gives positions for some errors only, in words that change with the
- * engine.
- *
- * The text must be invalid; it is read again from its beginning, without recursion.
- */
-export function findJsonError(text: string): string {
-  const offset = findErrorOffset(text);
-  const start = text.lastIndexOf("\n", offset - 1) + 1;
-  const line = countOf(/\n/g, text.slice(0, start)) + 1;
-  const before = text.slice(start, offset);
-  // A character beyond U+FFFF is two units and one column.
-  const column = before.length - countOf(/[\ud800-\udbff][\udc00-\udfff]/g, before) + 1;
-  const found = text.codePointAt(offset);
-  const what =
-    found === undefined ? "it ends too early" : `unexpected ${quote(String.fromCodePoint(found))}`;
-  return `line ${line}, column ${column}: ${what}`;
-}
-
-/** Expected next token of a document. */
-type Expected = "value" | "value or ]" | "name" | "name or }" | ":" | ", or end";
-
-function findErrorOffset(text: string): number {
-  const open: string[] = [];
-  let expected: Expected | undefined = "value";
-  let offset = 0;
-  for (;;) {
-    offset = skipSpace(text, offset);
-    const char = text[offset] ?? "";
-    const next: Step | undefined = nextStep(text, offset, expected, open);
-    if (next === undefined || char === "") return offset;
-    if (!next.complete) return next.end;
-    offset = next.end;
-    expected = next.expected;
-  }
-}
-
-/** One token: its end, whether it is complete, and the tokens that may follow. */
-interface Step {
-  readonly end: number;
-  readonly complete: boolean;
-  readonly expected: Expected;
-}
-
-function nextStep(
-  text: string,
-  offset: number,
-  expected: Expected,
-  open: string[],
-): Step | undefined {
-  const char = text[offset] ?? "";
-  const step = (next: Expected): Step => ({ end: offset + 1, complete: true, expected: next });
-  if (closes(char, expected, open)) {
-    open.pop();
-    return step(", or end");
-  }
-  if (expected === ", or end") {
-    if (char !== "," || open.length === 0) return undefined;
-    return step(open.at(-1) === "{" ? "name" : "value");
-  }
-  if (expected === ":") return char === ":" ? step("value") : undefined;
-  if (expected === "name" || expected === "name or }") {
-    return char === '"' ? readString(text, offset, ":") : undefined;
-  }
-  if (char !== "[" && char !== "{") return readScalar(text, offset);
-  open.push(char);
-  return step(char === "{" ? "name or }" : "value or ]");
-}
-
-function closes(char: string, expected: Expected, open: readonly string[]): boolean {
-  if (char === "]") {
-    return open.at(-1) === "[" && (expected === "value or ]" || expected === ", or end");
-  }
-  if (char !== "}" || open.at(-1) !== "{") return false;
-  return expected === "name or }" || expected === ", or end";
-}
-
-function readScalar(text: string, offset: number): Step | undefined {
-  if (text[offset] === '"') return readString(text, offset, ", or end");
-  for (const word of ["true", "false", "null"]) {
-    if (text[offset] === word[0]) return readWord(text, offset, word);
-  }
-  return readNumber(text, offset);
-}
-
-function readWord(text: string, offset: number, word: string): Step {
-  let length = 0;
-  while (length < word.length && text[offset + length] === word[length]) length++;
-  return { end: offset + length, complete: length === word.length, expected: ", or end" };
-}
-
-function readNumber(text: string, offset: number): Step | undefined {
-  const pattern = /-?(?:0|[1-9]\d*)?(?:(?<=\d)\.\d*)?(?:(?<=\d)e[+-]?\d*)?/iy;
-  pattern.lastIndex = offset;
-  const found = pattern.exec(text)?.[0] ?? "";
-  if (found === "") return undefined;
-  return { end: offset + found.length, complete: /\d$/.test(found), expected: ", or end" };
-}
-
-function readString(text: string, offset: number, expected: Expected): Step {
-  let end = offset + 1;
-  for (;;) {
-    const char = text[end];
-    if (char === undefined || char < " ") return { end, complete: false, expected };
-    if (char === '"') return { end: end + 1, complete: true, expected };
-    end++;
-    if (char !== "\\") continue;
-    const length = escapeLength(text, end);
-    if (length === 0) return { end, complete: false, expected };
-    end += length;
-  }
-}
-
-function escapeLength(text: string, offset: number): number {
-  if ('"\\/bfnrt'.includes(text[offset] ?? " ")) return 1;
-  return /^u[0-9a-f]{4}$/i.test(text.slice(offset, offset + 5)) ? 5 : 0;
-}
-
-function skipSpace(text: string, offset: number): number {
-  SPACE.lastIndex = offset;
-  return SPACE.test(text) ? SPACE.lastIndex : offset;
-}
-
-const SPACE = /[ \t\n\r]+/y;
-
-function countOf(pattern: RegExp, text: string): number {
-  let count = 0;
-  for (const _ of text.matchAll(pattern)) count++;
-  return count;
 }

@@ -22,7 +22,7 @@ import { isRead } from "../method.ts";
 import { readIfMatch, readLastEventId, type TagPrefix } from "./entity-tag.ts";
 import { createFieldSetter, findField, findStateField, type StateField } from "./field.ts";
 import { anyBodyMessage, isAnyBody } from "./http-body.ts";
-import { holdsNull, isObject, type JsonRules } from "./json-fit.ts";
+import { holdsNull, isJsonObject, type JsonRules } from "./json-fit.ts";
 import { fieldFromJson, messageFromJson } from "./json-message.ts";
 import type { PathTemplate } from "./path.ts";
 import {
@@ -292,7 +292,7 @@ function bodyQuery(body: Uint8Array): Query {
   const text = Buffer.from(body).toString("utf8");
   const json = parsedOrUndefined(text);
   if (json === undefined) return formQuery(text);
-  if (!isObject(json)) return [];
+  if (!isJsonObject(json)) return [];
   const pairs = Object.entries(json).flatMap(([name, value]) =>
     [value].flat().flatMap((one) => (one === null ? [] : [{ name, raw: rawText(one) }])),
   );
@@ -421,7 +421,7 @@ function findMask(desc: DescMessage, { httpMethod }: Rule, body: BodyRule): Desc
 
 /** The paths of all members in a message's JSON, also in nested messages, in proto names. */
 function maskPaths(desc: DescMessage, json: JsonValue, before = ""): string[] {
-  if (!isObject(json)) return [];
+  if (!isJsonObject(json)) return [];
   return Object.entries(json).flatMap(([name, value]) => {
     const field = findField(desc, name);
     if (field === undefined) return [];

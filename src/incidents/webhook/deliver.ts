@@ -1,3 +1,4 @@
+import { errorText } from "../../error-text.ts";
 import { message } from "../../messages/message.ts";
 import type { IncidentStore, StoredDelivery } from "../store.ts";
 import { DIGEST_WINDOW } from "./announce.ts";
@@ -100,7 +101,7 @@ export async function sendTo(
     made = request(webhook, notificationOf(delivery, now()));
   } catch (error) {
     // A template whose text is too long for this event.
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     return { status: 0, error: message("TEMPLATE_INVALID", { reason }) };
   }
   return send(made, { reasonIn, secrets: secrets.filter((secret) => secret !== "") });

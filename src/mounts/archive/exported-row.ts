@@ -1,6 +1,7 @@
 // Rows of an exported document: those of a server with what Mooring has beyond.
+
 import type { DriverInfo } from "../../drivers/driver-info.ts";
-import { isObject } from "../../files/json-source.ts";
+import { isObject } from "../../is-object.ts";
 import { isOnSite, overridesByName, siteNamesOf } from "../../sites/site-choice.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import { createTicks } from "../../ticks.ts";

@@ -1,6 +1,6 @@
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { defaultOf, type Scalar, scalarOf } from "../../drivers/item-value.ts";
-import { isObject } from "../../files/json-source.ts";
+import { isObject } from "../../is-object.ts";
 import { message, type Text } from "../../messages/message.ts";
 import { MASK } from "../../settings/value.ts";
 import { overridesByName } from "../../sites/site-choice.ts";

@@ -1,5 +1,5 @@
 import type { ArchiveEntry, SecretValue } from "../../archive/part.ts";
-import { isObject } from "../../files/json-source.ts";
+import { isObject } from "../../is-object.ts";
 import { message, type Text } from "../../messages/message.ts";
 import { didYouMean } from "../../messages/nearest.ts";
 import { ownValue } from "../../own-value.ts";

@@ -1,4 +1,4 @@
-import { isObject } from "../../files/json-source.ts";
+import { isObject } from "../../is-object.ts";
 import { message, type Text } from "../../messages/message.ts";
 import type { ChosenSites } from "../../sites/site-choice-input.ts";
 import { cleanPath } from "../../sites/site-path.ts";

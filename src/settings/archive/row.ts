@@ -1,7 +1,7 @@
 import { type OpenText, openMember, withoutJson } from "../../archive/page-encryption.ts";
 import type { ArchiveEntry, GivenEntries } from "../../archive/part.ts";
 import { LIMITS } from "../../archive/readable.ts";
-import { isObject } from "../../files/json-source.ts";
+import { isObject } from "../../is-object.ts";
 import { invalid, type Violation } from "../../messages/error.ts";
 import { message, type Text } from "../../messages/message.ts";
 

@@ -1,4 +1,5 @@
-import { isObject } from "../../files/json-source.ts";
+import { isObject } from "../../is-object.ts";
+import { jsonErrorText } from "../../json-error.ts";
 import { message, type Text } from "../../messages/message.ts";
 import { type Format, quoted } from "./format.ts";
 import { checkRegex } from "./javascript-regex.ts";
@@ -54,8 +55,8 @@ function checkJson(
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (error) {
-    return message("JSON_INVALID", { reason: reasonOf(error) });
+  } catch {
+    return message("JSON_INVALID", { reason: jsonErrorText(text) });
   }
   return isTooDeep(value, MAX_DEPTH) ? message("TOO_DEEP", { most: MAX_DEPTH }) : checkShape(value);
 }
@@ -102,13 +103,4 @@ function kindOf(value: unknown): Text {
   if (value === "") return message("KIND_EMPTY_TEXT");
   if (typeof value === "string") return message("KIND_TEXT");
   return message(typeof value === "number" ? "KIND_NUMBER" : "KIND_BOOLEAN");
-}
-
-/** The parser's reason, with line and column if it has them, without the parsed text. */
-function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : "";
-  return message
-    .replace(/, (?:\.\.\.)?".*is not valid JSON$/s, "")
-    .replace(/ in JSON at position \d+/, "")
-    .replace(/ JSON input$/, "");
 }

@@ -1,10 +1,10 @@
 import { readMembers, timeMember } from "../../archive/member.ts";
 import type { ArchiveEntry, SecretValue } from "../../archive/part.ts";
-import { message, type Text } from "../../messages/message.ts";
+import type { Text } from "../../messages/message.ts";
 import { ownValue, setOwn } from "../../own-value.ts";
 import { MASK } from "../../settings/value.ts";
 import type { SiteInput } from "../input.ts";
-import type { Site, SiteMode } from "../site.ts";
+import type { Site } from "../site.ts";
 
 /** Names of members in archives, where they differ from those of a site. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -73,7 +73,7 @@ export function fromEntry(
   isSecret: (key: string) => boolean,
 ): GivenSite | { readonly problem: Text } {
   const members = readMembers(content);
-  const mode = members.text("mode") || "observe";
+  const mode = members.choice("mode", ["observe", "follow"]);
   const overrides: Record<string, string> = {};
   for (const [key, value] of Object.entries(members.textMap("overrides")))
     setOwn(overrides, key, value);
@@ -101,18 +101,13 @@ export function fromEntry(
   const input: SiteInput = {
     // The address and token of the upstream are configured where Mooring runs.
     ...(before?.upstream === true ? {} : access),
-    mode: mode as SiteMode,
+    mode,
     include: members.texts("include"),
     exclude: [...new Set([...members.texts("exclude"), ...excluded])],
     overrides,
     paused: members.flag("paused"),
   };
   const created = members.time("created");
-  const problem = members.problem() ?? modeProblem(mode);
+  const problem = members.problem();
   return problem === undefined ? { input, missing, excluded, created } : { problem };
-}
-
-function modeProblem(mode: string): Text | undefined {
-  if (mode === "observe" || mode === "follow") return undefined;
-  return message("BACKUP_MEMBER_INVALID", { name: "mode", form: "observe or follow" });
 }
