@@ -8,9 +8,10 @@ import { createWebhookPart } from "../incidents/webhook/archive/part.ts";
 import type { WebhookRegistry } from "../incidents/webhook/registry.ts";
 import type { Draft } from "../ledger/draft.ts";
 import { createMountPart, type MountPartDeps } from "../mounts/archive/part.ts";
-import { createMountEtag } from "../mounts/mount-etag.ts";
+import { SITE_MOUNTS } from "../mounts/kind.ts";
+import { createRecordEtag } from "../records/etag.ts";
 import { createRulePart, type RulePartDeps } from "../rules/archive/part.ts";
-import { createRuleEtag } from "../rules/rule-etag.ts";
+import { SITE_RULES } from "../rules/kind.ts";
 import { createServerPart, type ServerPartDeps } from "../servers/archive-part.ts";
 import { createSettingPart } from "../settings/archive/part.ts";
 import { SETTINGS } from "../settings/kind.ts";
@@ -73,14 +74,14 @@ export function openArchive(
         ...deps.mounts,
         driverOf,
         driverNames,
-        etagOf: createMountEtag(deps.services.fingerprint),
+        etagOf: createRecordEtag(deps.services.fingerprint, SITE_MOUNTS.keyOf),
         siteNames,
         families: () =>
           registry.sites().map(({ id, name }) => ({ id, name, kind: registry.state(id).kind })),
       }),
       createRulePart({
         ...deps.rules,
-        etagOf: createRuleEtag(deps.services.fingerprint),
+        etagOf: createRecordEtag(deps.services.fingerprint, SITE_RULES.keyOf),
         managedBy: (path) => deps.declaredBy("rules", path),
         siteNames,
       }),

@@ -4,12 +4,12 @@ import type { Catalogue } from "../drivers/catalogue.ts";
 import { openCatalogue } from "../drivers/driver.ts";
 import type { RecordKind } from "../history/kind.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
-import { isRunning } from "../mounts/effect.ts";
 import { mountsKind } from "../mounts/history-kind.ts";
 import { MOUNTS, mountsByName } from "../mounts/kind.ts";
 import type { Mount } from "../mounts/mount.ts";
 import { nameByPath } from "../mounts/name-by-path.ts";
 import { createMountRegistry } from "../mounts/site/registry.ts";
+import { isRunning } from "../records/effect.ts";
 import type { StoredSite } from "../sites/store.ts";
 import type { RecordStateStore } from "../sync/record-registry.ts";
 

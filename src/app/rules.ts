@@ -3,10 +3,11 @@ import { mapWriteError } from "../database/error.ts";
 import { followFeed } from "../ledger/feed.ts";
 import { isRuleChange } from "../rules/kind.ts";
 import type { RuleService } from "../rules/rule-service.ts";
+import { createRuleView } from "../rules/rule-view.ts";
 import type { RulesOnSites } from "../rules/rules-on-sites.ts";
 import { createRuleService } from "../rules/service.ts";
 import { createRulesBeforeMounts, type RulesBeforeMounts } from "../rules/site/before-mounts.ts";
-import { createRulesOnSites, createRuleView, type LiveRules } from "../rules/site/on-sites.ts";
+import { createRulesOnSites, type LiveRules } from "../rules/site/on-sites.ts";
 import { createRuleRegistry } from "../rules/site/state.ts";
 import { createRuleSync } from "../rules/site/sync.ts";
 import type { KindOfSites } from "../sites/record-effect.ts";
@@ -83,6 +84,7 @@ export function openRules(parts: RuleParts): OpenRules {
     ...services,
     sites: sites.registry,
     onSites,
+    view,
     declaredBy,
     stopping: ending.signal,
   });

@@ -11,7 +11,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { Localize } from "../messages/localize.ts";
 import { mountRules } from "../mounts/kind.ts";
 import { folderRules } from "../rules/kind.ts";
-import { createRuleView } from "../rules/site/on-sites.ts";
+import { createRuleView } from "../rules/rule-view.ts";
 import { createServerService, type ServerService } from "../servers/service.ts";
 import { SETTINGS } from "../settings/kind.ts";
 import { readSiteNames } from "../sites/registry.ts";

@@ -2,9 +2,7 @@ import type { Grant } from "../access/grant.ts";
 import type { Draft } from "../ledger/draft.ts";
 import type { Item, Kind } from "../ledger/kind.ts";
 import type { ChangeHeader, StoredChange } from "../ledger/store.ts";
-import type { ServiceError } from "../messages/error.ts";
-import type { Text } from "../messages/message.ts";
-import type { Effect } from "./effect.ts";
+import type { RecordResult } from "./record-result.ts";
 
 /** Kind of records in the history: what people see of it and may restore. */
 export interface RecordKind {
@@ -45,7 +43,7 @@ export interface RecordKind {
     draft: Draft,
     changes: readonly StoredChange[],
     grant: Grant,
-  ): Promise<readonly Restored[]>;
+  ): Promise<readonly RecordResult[]>;
 }
 
 /** Change of one record for display. Values of secrets are masked. */
@@ -67,33 +65,4 @@ export interface ItemChange {
   readonly oldValue: string | undefined;
   readonly newValue: string | undefined;
   readonly secret: boolean;
-}
-
-/** Result of a restore for one record. */
-export interface Restored {
-  /** Name of the record. */
-  readonly name: string;
-  readonly outcome: "created" | "changed" | "deleted" | "unchanged" | "skipped";
-  /** Reason for which it was skipped, or a remark; empty: none. */
-  readonly note: Text;
-  /** Names of items that differ. */
-  readonly differs: readonly string[];
-  /** Names of items of a restored record that are not as they were. */
-  readonly notRestored: readonly string[];
-  /** Effects of the change on running servers. */
-  readonly effects: readonly Effect[];
-  /** Error for a caller who has no right to restore it; absent: it has. */
-  readonly refusal?: ServiceError;
-}
-
-/** Result of a restore for one record, before its effects are known. */
-export type RestoredRecord = Omit<Restored, "effects">;
-
-/** A result. Members that are not given are empty. */
-export function restoredAs(
-  name: string,
-  outcome: Restored["outcome"],
-  given: Partial<Omit<RestoredRecord, "name" | "outcome">> = {},
-): RestoredRecord {
-  return { name, outcome, note: "", differs: [], notRestored: [], ...given };
 }

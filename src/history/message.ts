@@ -59,7 +59,7 @@ export function revisionToProto(summary: RevisionSummary, keys: readonly string[
 }
 
 export function resultToProto(
-  { kind, key, outcome, note, differs, notRestored, effects }: RestoreResult,
+  { kind, key, outcome, note, differs, leftOut = [], effects = [] }: RestoreResult,
   say: (text: Text) => string,
 ): RollbackResult {
   return create(RollbackResultSchema, {
@@ -68,7 +68,7 @@ export function resultToProto(
     outcome,
     note: say(note),
     differs: [...differs],
-    notRestored: [...notRestored],
+    notRestored: [...leftOut],
     effects: effects.map(effectToProto),
   } as MessageInitShape<typeof RollbackResultSchema>);
 }

@@ -8,8 +8,9 @@ import type { StoredChange } from "../ledger/store.ts";
 import type { Changed, ChangeOrigin } from "../ledger/writer.ts";
 import { message } from "../messages/message.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
-import type { RecordKind, Restored } from "./kind.ts";
+import type { RecordKind } from "./kind.ts";
 import { hasScope, type Kinds, scopeMissing } from "./kinds.ts";
+import type { RecordResult } from "./record-result.ts";
 import { checkCount, readSelection, type Selection } from "./selection.ts";
 
 export interface RestoreDeps {
@@ -41,7 +42,7 @@ export interface RestoreOptions {
 }
 
 /** Result of a restore for one record. */
-export interface RestoreResult extends Omit<Restored, "name"> {
+export interface RestoreResult extends Omit<RecordResult, "name"> {
   /** Name of the kind. */
   readonly kind: string;
   /** Key of the record; plural of the kind: records that the caller may not read. */
@@ -151,7 +152,7 @@ async function restoreKind(
   return [...results, ...outside];
 }
 
-const SKIPPED = { outcome: "skipped", differs: [], notRestored: [], effects: [] } as const;
+const SKIPPED = { outcome: "skipped", differs: [] } as const;
 
 /** Result for records that need a scope which the caller does not have. */
 function refused({ name }: RecordKind, key: string, scope: string | undefined): RestoreResult {

@@ -1,21 +1,23 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Scalar } from "../drivers/item-value.ts";
+import { type RecordResult, resultAs } from "../history/record-result.ts";
 import type { Draft } from "../ledger/draft.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { NO_RECORD } from "../ledger/record-etag.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
 import { message } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
+import { withEffects } from "../records/effect.ts";
+import type { RecordEtag } from "../records/etag.ts";
+import { removeFromSite } from "../records/leave.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Site } from "../sites/site.ts";
 import { isOnSite } from "../sites/site-choice.ts";
-import type { SiteNames } from "../sites/site-names.ts";
-import { decideWithEffects } from "./effect.ts";
+import { effectsOf } from "./effect.ts";
 import type { MountInput } from "./input.ts";
-import { MOUNTS } from "./kind.ts";
-import { type Mount, missingOn, type Values, wantedOn, withoutSite } from "./mount.ts";
-import type { MountEtag } from "./mount-etag.ts";
-import { type Result, resultAs, type SaveRules } from "./save.ts";
+import { MOUNTS, SITE_MOUNTS } from "./kind.ts";
+import { type Mount, missingOn, type Values, wantedOn } from "./mount.ts";
+import type { SaveRules } from "./save.ts";
 import { adoptMountsOf, type FoundMount, findMounts } from "./site/adoption.ts";
 import { itemKind } from "./site/item-kind.ts";
 import type { MountRegistry, MountRequest } from "./site/registry.ts";
@@ -35,7 +37,7 @@ export function foundInput(
   found: FoundMount,
   site: Pick<Site, "id" | "name">,
   before: Mount | undefined,
-  { isShared, etagOf }: { readonly isShared: boolean; readonly etagOf: MountEtag },
+  { isShared, etagOf }: { readonly isShared: boolean; readonly etagOf: RecordEtag<Mount> },
 ): MountInput {
   const { name, path, driver, row, disabled, leftOut } = found;
   if (before === undefined)
@@ -106,31 +108,6 @@ function withAbsent(found: Values, wanted: Values, isThere: (name: string) => bo
   };
 }
 
-/**
- * Applies a deletion on a site to a draft: removes the mount, or only its assignment to this site.
- */
-function leaveSite(
-  draft: Draft,
-  name: string,
-  { siteId, sites }: { readonly siteId: string; readonly sites: SiteNames },
-): Result[] {
-  const mount = draft.get(MOUNTS, name);
-  if (mount === undefined) return [];
-  const others = sites.ids.filter((each) => each !== siteId && isOnSite(mount, each));
-  if (others.length === 0) {
-    draft.delete(MOUNTS, name);
-    return [resultAs(name, "deleted", "")];
-  }
-  draft.put(MOUNTS, { ...withoutSite(mount, siteId), siteIds: others });
-  return [
-    resultAs(
-      name,
-      "changed",
-      message("STAYS_ON_SITES", { sites: others.map(sites.nameOf).join(", ") }),
-    ),
-  ];
-}
-
 /** Adopts content that users have edited on a site, if the mount's policy is `adopt`. */
 export function adoptContent(
   draft: Draft,
@@ -165,10 +142,10 @@ export function compareResults(
   site: Pick<Site, "name">,
   wanted: readonly WantedMount[],
   known: ReadonlyMap<string, MountState>,
-): readonly Result[] {
+): readonly RecordResult[] {
   const byId = new Map(round.rows.map((row) => [row.id, row]));
   const names = new Set(wanted.map(({ name }) => name));
-  const mine = wanted.map((mount): Result => {
+  const mine = wanted.map((mount): RecordResult => {
     const state = ownValue(round.states, mount.name) ?? known.get(mount.name) ?? NEW_MOUNT;
     const isThere = byId.has(state.id) && !state.absent;
     const { differs, error } = state;
@@ -180,7 +157,7 @@ export function compareResults(
     const effects = [{ action, site: site.name, kind: "mount", path: state.path } as const];
     return { name: mount.name, outcome: "changed", note: error, differs, effects };
   });
-  const gone = Object.entries(round.states).flatMap(([name, state]): Result[] => {
+  const gone = Object.entries(round.states).flatMap(([name, state]): RecordResult[] => {
     if (names.has(name) || state === undefined || !byId.has(state.id)) return [];
     const effects = [
       { action: "remove", site: site.name, kind: "mount", path: state.path } as const,
@@ -219,7 +196,7 @@ export async function adoptRound(
   round: MountRound,
   options: AdoptRoundOptions,
 ): Promise<{
-  readonly saved: { readonly revision: number; readonly results: readonly Result[] };
+  readonly saved: { readonly revision: number; readonly results: readonly RecordResult[] };
   readonly states: MountRequest["states"];
 }> {
   const { site, names, dryRun, origin, rules, ledger, hash, mounts } = options;
@@ -243,24 +220,29 @@ export async function adoptRound(
     taken: [...mounts.keys()],
   });
   const skipped = found.refused.map(({ path, reason }) => resultAs(path, "skipped", reason));
-  let saved: { revision: number; results: readonly Result[] } = {
+  let saved: { revision: number; results: readonly RecordResult[] } = {
     revision: ledger.snapshot().revision,
     results: [],
   };
   const take = async (): Promise<readonly WantedMount[]> => {
     const { result, revision } = await ledger.change(
       origin,
-      decideWithEffects(options.others, async (draft, all) => {
-        const inputs = found.mounts.map(inputOf);
-        const results = await saveUsable(draft, inputs, all, rules);
-        const gone = found.gone.flatMap((each) => {
-          const file = rules.managedBy(each);
-          return file === undefined
-            ? leaveSite(draft, each, { siteId: site.id, sites: rules.sites })
-            : [resultAs(each, "skipped", message("MANAGED_BY_FILE", { file }))];
-        });
-        return [...results, ...gone];
-      }),
+      withEffects(
+        SITE_MOUNTS,
+        (change) => effectsOf(change, options.others),
+        async (draft, all) => {
+          const inputs = found.mounts.map(inputOf);
+          const results = await saveUsable(draft, inputs, all, rules);
+          const gone = found.gone.flatMap((each) => {
+            const file = rules.managedBy(each);
+            return file === undefined
+              ? (removeFromSite(draft, SITE_MOUNTS, each, { siteId: site.id, sites: rules.sites })
+                  ?.result ?? [])
+              : [resultAs(each, "skipped", message("MANAGED_BY_FILE", { file }))];
+          });
+          return [...results, ...gone];
+        },
+      ),
       { dryRun },
     );
     saved = { revision, results: result };

@@ -1,32 +1,12 @@
 import type { Effect } from "../history/effect.ts";
-import type { Draft } from "../ledger/draft.ts";
+import type { RecordChange } from "../records/effect.ts";
 import type { Site } from "../sites/site.ts";
 import { isOnSite, pathOn } from "../sites/site-choice.ts";
-import { draftMounts, MOUNTS } from "./kind.ts";
-import type { Mount, MountIndex } from "./mount.ts";
-import type { Result } from "./save.ts";
-import type { MountState, SiteMounts } from "./site/state.ts";
-
-/** Change of one mount. */
-export interface MountChange {
-  /** Undefined: it did not exist. */
-  readonly before: Mount | undefined;
-  /** Undefined: it was deleted. */
-  readonly after: Mount | undefined;
-  /** Names as in `changedNames`. Values are not compared: that would reveal secrets. */
-  readonly differs: readonly string[];
-}
+import type { Mount } from "./mount.ts";
+import type { MountState } from "./site/state.ts";
 
 /** Members of a mount whose change alone does not interrupt it. */
 const QUIET = new Set(["sites", "content", "disabled"]);
-
-/** Reports whether the mounts of a site are written to its server. */
-export function isRunning(
-  { mode, paused }: { readonly mode: string; readonly paused: boolean },
-  { contacted }: Pick<SiteMounts, "contacted">,
-): boolean {
-  return mode === "follow" && !paused && contacted;
-}
 
 /**
  * Mounts that a change removes, disables or mounts again on servers.
@@ -34,7 +14,7 @@ export function isRunning(
  * @param sites those whose mounts are written to their servers.
  */
 export function effectsOf(
-  { before, after, differs }: MountChange,
+  { before, after, differs }: RecordChange<Mount>,
   sites: readonly Pick<Site, "id" | "name">[],
 ): readonly Effect[] {
   if (before === undefined) return [];
@@ -46,32 +26,6 @@ export function effectsOf(
     const isChanged = differs.some((name) => concerns(name, after, site));
     return isChanged && !before.disabled ? [{ action: "remount", ...effect }] : [];
   });
-}
-
-/** Decides a change of mounts on a draft. @param mounts all mounts of the draft; it may change them. */
-export type DecideMounts<R> = (
-  draft: Draft,
-  mounts: MountIndex,
-) => readonly R[] | Promise<readonly R[]>;
-
-/** Result of a change with its effects on servers. */
-export type WithEffects<R> = R & { readonly effects: readonly Effect[] };
-
-/** Adds the effects of a change on servers to its results. @param sites as in `effectsOf`. */
-export function decideWithEffects<R extends Pick<Result, "name" | "differs">>(
-  sites: readonly Pick<Site, "id" | "name">[],
-  decide: DecideMounts<R>,
-): (draft: Draft) => Promise<readonly WithEffects<R>[]> {
-  return async (draft) => {
-    const mounts = draftMounts(draft);
-    const before = new Map(mounts);
-    const results = await decide(draft, mounts);
-    return results.map((result) => {
-      const { name, differs } = result;
-      const change = { before: before.get(name), after: draft.get(MOUNTS, name), differs };
-      return { ...result, effects: effectsOf(change, sites) };
-    });
-  };
 }
 
 /** Reports whether a changed member has an effect on a site, which may have an own value. */

@@ -2,17 +2,18 @@ import type { Grant } from "../access/grant.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { RecordKind } from "../history/kind.ts";
 import { toNfc } from "../nfc.ts";
+import { type RecordChange, withEffects } from "../records/effect.ts";
+import { allowsChange } from "../records/stored-change.ts";
 import type { Site } from "../sites/site.ts";
 import { isChangeOnSite } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
-import { decideWithEffects } from "./effect.ts";
+import { effectsOf } from "./effect.ts";
 import { describeMountChange } from "./history-change.ts";
 import { isSecretItem } from "./input.ts";
-import { MOUNTS } from "./kind.ts";
+import { MOUNTS, SITE_MOUNTS } from "./kind.ts";
 import { isAllowed, type Mount } from "./mount.ts";
 import { restoreMounts } from "./restore.ts";
 import { redirectedOf } from "./save.ts";
-import { allowsChange } from "./stored.ts";
 import { subjectOf } from "./subject.ts";
 
 export interface MountsKindDeps {
@@ -37,6 +38,10 @@ export function mountsKind({
   nameOf,
   managedBy,
 }: MountsKindDeps): RecordKind {
+  const effectsNow = () => {
+    const written = running();
+    return (change: RecordChange<Mount>) => effectsOf(change, written);
+  };
   const find: RecordKind["find"] = (text, grant) => mounts().get(nameOf(text, grant))?.name;
   return {
     name: "mount",
@@ -51,13 +56,13 @@ export function mountsKind({
       return mount !== undefined && isAllowed(grant, mount);
     },
     storedKey: toNfc,
-    allows: allowsChange,
+    allows: (grant, change) => allowsChange("mount", grant, change),
     isOnSite: isChangeOnSite,
     hides: (grant, { oldHashes, newHashes }) =>
       (oldHashes !== null || newHashes !== null) && !grant.has("mounts:reveal"),
     describe: (change) => describeMountChange(change, sites()),
     restore: async (draft, changes, grant) =>
-      decideWithEffects(running(), () =>
+      withEffects(SITE_MOUNTS, effectsNow(), () =>
         restoreMounts(draft, changes, {
           grant,
           isSecret: (driver, item) => isSecretItem(driverOf(driver), item),

@@ -1,22 +1,27 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Scalar } from "../drivers/item-value.ts";
-import type { Draft } from "../ledger/draft.ts";
 import { type KindRules, kindNamed, type Parts } from "../ledger/kind.ts";
 import { bytesOfParts, isSameParts } from "../ledger/parts.ts";
 import type { StoredChange, StoredRecord } from "../ledger/store.ts";
-import type { View } from "../ledger/view.ts";
-import { memoize } from "../memoize.ts";
 import { setOwn } from "../own-value.ts";
-import { PathIndex } from "../sites/path-index.ts";
+import { siteKind } from "../records/kind.ts";
+import { allowsChange } from "../records/stored-change.ts";
 import { attributesOnSites } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { isSecretItem } from "./input.ts";
-import { type Mount, type MountIndex, NO_OVERRIDE, type Override, type Values } from "./mount.ts";
-import { allowsChange, partOf, placeOf, readBody, type StoredMount, shownItems } from "./stored.ts";
+import { type Mount, NO_OVERRIDE, type Override, type Values, withoutSite } from "./mount.ts";
+import { partOf, placeOf, readBody, type StoredMount, shownItems } from "./stored.ts";
 import { REMOVED, subjectOf } from "./subject.ts";
 
 /** Mounts in the ledger, by name. */
 export const MOUNTS = kindNamed<Mount>("mount");
+
+/** Mounts as records of sites. */
+export const SITE_MOUNTS = siteKind<Mount>({
+  token: MOUNTS,
+  keyOf: ({ name }) => name,
+  withoutSite,
+});
 
 /** Reports whether a change is that of a mount. */
 export function isMountChange({ kind }: Pick<StoredChange, "kind">): boolean {
@@ -43,7 +48,7 @@ export function mountRules({ driverOf, sites }: MountRulesDeps): KindRules<Mount
   return {
     kind: MOUNTS,
     prefix: "mount:",
-    keyOf: ({ name }) => name,
+    keyOf: SITE_MOUNTS.keyOf,
     positionOf: () => 0,
     encode,
     decode: (record) => {
@@ -67,7 +72,8 @@ export function mountRules({ driverOf, sites }: MountRulesDeps): KindRules<Mount
     amountsOf: (mount) => ({ bytes: bytesOfParts(mount.name, encode(mount)) }),
     known: [],
     absent: () => undefined,
-    canReadChange: (grant, change) => grant.has("mounts:read") && allowsChange(grant, change),
+    canReadChange: (grant, change) =>
+      grant.has("mounts:read") && allowsChange("mount", grant, change),
     isExposed: () => false,
     isUrgent: () => false,
   };
@@ -121,17 +127,7 @@ function mountOf({ key, body, secrets, revision }: StoredRecord): Mount {
 }
 
 /** Mounts of a snapshot by name, sorted. */
-export const mountsByName = memoize(
-  (view: View<Mount>): ReadonlyMap<string, Mount> =>
-    new Map([...view.items()].map((mount) => [mount.name, mount] as const).sort(byName)),
-);
+export const mountsByName = SITE_MOUNTS.byKey;
 
 /** Mounts of a draft by name, sorted. */
-export function draftMounts(draft: Draft): MountIndex {
-  const mounts = [...draft.keys(MOUNTS)].flatMap((name) => draft.get(MOUNTS, name) ?? []);
-  return new PathIndex(mounts.map((mount) => [mount.name, mount] as const).sort(byName));
-}
-
-function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
-  return a < b ? -1 : 1;
-}
+export const draftMounts = SITE_MOUNTS.ofDraft;

@@ -1,41 +1,25 @@
 import type { Grant } from "../access/grant.ts";
 import type { AuditOrigin } from "../audit/entry.ts";
 import type { RecordKind } from "../history/kind.ts";
+import type { RecordResult } from "../history/record-result.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
-import type { ChangeOrigin } from "../ledger/writer.ts";
 import type { Text } from "../messages/message.ts";
+import type { Caller, ChangeOptions, Saved } from "../records/caller.ts";
+import type { RecordEtag } from "../records/etag.ts";
 import type { KindOfSites } from "../sites/record-effect.ts";
 import type { Site } from "../sites/site.ts";
 import type { View } from "../state-feed.ts";
 import type { MountInput } from "./input.ts";
 import type { Mount } from "./mount.ts";
-import type { MountEtag } from "./mount-etag.ts";
-import type { Result } from "./save.ts";
 import type { MountRound } from "./site/round.ts";
 import type { Status, StatusSources } from "./status.ts";
 import type { TestResult } from "./test.ts";
 import type { WatchedMounts } from "./watch.ts";
 
-/** Result of a change. */
-export interface Saved {
-  /** Revision after the change. */
-  readonly revision: number;
-  readonly results: readonly Result[];
-}
-
-export interface ChangeOptions {
-  readonly dryRun?: boolean;
+/** Options of a change of mounts. */
+export interface MountOptions extends ChangeOptions {
+  /** Whether several sites may get the same credential. Default: no. */
   readonly allowShared?: boolean;
-}
-
-/** Caller of a change: its rights, and its data for the history. */
-export interface Caller {
-  readonly grant: Grant;
-  readonly origin: ChangeOrigin;
-  /** Checks the right again, after a wait. @throws UNAUTHENTICATED. Absent: no-op. */
-  readonly renew?: () => Promise<void>;
-  /** Ends the wait for a site. Absent: no-op. */
-  readonly signal?: AbortSignal;
 }
 
 /** Sources of the state of mounts besides the stored states on sites. */
@@ -54,7 +38,7 @@ export interface MountService {
   readonly onSites: KindOfSites;
   revision(): number;
   /** Etag of a mount. */
-  readonly etagOf: MountEtag;
+  readonly etagOf: RecordEtag<Mount>;
   /**
    * Mounts that the caller may read, sorted by name.
    *
@@ -92,7 +76,7 @@ export interface MountService {
   onStatus(listener: () => void): void;
   /** Status of a mount on each of its sites. */
   statuses(mount: Mount): readonly Status[];
-  save(inputs: readonly MountInput[], caller: Caller, options?: ChangeOptions): Promise<Saved>;
+  save(inputs: readonly MountInput[], caller: Caller, options?: MountOptions): Promise<Saved>;
   /**
    * Replaces an item's value in all mounts of the driver that have the same value as a given mount.
    *
@@ -103,18 +87,18 @@ export interface MountService {
     at: { readonly name: string; readonly item: string; readonly site: string },
     value: string,
     caller: Caller,
-    options?: ChangeOptions,
+    options?: MountOptions,
   ): Promise<Saved>;
   copy(
     name: string,
     to: { readonly name: string; readonly path: string },
     caller: Caller,
-    options?: ChangeOptions,
+    options?: MountOptions,
   ): Promise<Mount>;
   rename(name: string, newName: string, caller: Caller): Promise<Mount>;
-  delete(names: readonly string[], caller: Caller, options?: ChangeOptions): Promise<Saved>;
+  delete(names: readonly string[], caller: Caller, options?: MountOptions): Promise<Saved>;
   /** Plan of a sync of a site. @param signal ends the call. */
-  compare(site: string, signal?: AbortSignal): Promise<readonly Result[]>;
+  compare(site: string, signal?: AbortSignal): Promise<readonly RecordResult[]>;
   /** @param signal ends the call. What was requested of the site until then is carried out. */
   sync(
     site: string,
@@ -138,7 +122,7 @@ export interface MountService {
     site: string,
     names: readonly string[],
     caller: Caller,
-    options?: ChangeOptions,
+    options?: MountOptions,
   ): Promise<Saved>;
   /**
    * Forwards a change made on a server's own pages, and adopts the result as the caller's change.

@@ -1,8 +1,7 @@
 import type { Grant } from "../access/grant.ts";
 import type { Scalar } from "../drivers/item-value.ts";
 import type { PathIndex } from "../sites/path-index.ts";
-import type { Site } from "../sites/site.ts";
-import { isOnSite, pathOn, pathsOf, type SiteIds } from "../sites/site-choice.ts";
+import { pathOn, pathsOf, type SiteIds } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { type BlindItem, blindOn } from "./blind.ts";
 import { itemKind } from "./site/item-kind.ts";
@@ -107,16 +106,6 @@ export function wantedOn(mount: Mount, siteId: string): WantedMount {
     members: { ...mount.members, ...override.members },
     missing: missingOn(mount, siteId),
   };
-}
-
-/** Desired mounts of a site. */
-export function wantedMounts(
-  mounts: ReadonlyMap<string, Mount>,
-  site: Pick<Site, "id">,
-): readonly WantedMount[] {
-  return [...mounts.values()]
-    .filter((mount) => isOnSite(mount, site.id))
-    .map((mount) => wantedOn(mount, site.id));
 }
 
 /** Removes a site from a mount, with the site's own values. A mount without sites stays on none. */

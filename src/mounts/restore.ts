@@ -1,5 +1,5 @@
 import { type Grant, outsideLimits } from "../access/grant.ts";
-import { type RestoredRecord, restoredAs } from "../history/kind.ts";
+import { type RecordResult, resultAs } from "../history/record-result.ts";
 import type { Draft } from "../ledger/draft.ts";
 import type { StoredChange } from "../ledger/store.ts";
 import { message, type Text } from "../messages/message.ts";
@@ -30,7 +30,7 @@ export async function restoreMounts(
   draft: Draft,
   changes: readonly StoredChange[],
   rules: RestoreRules,
-): Promise<readonly RestoredRecord[]> {
+): Promise<readonly RecordResult[]> {
   const { grant, sites } = rules;
   const results = await mapInTicks(changes, (change) => restoreMount(draft, change, rules));
   await checkRestoredPaths(results, draftMounts(draft), sites.ids, (other) =>
@@ -39,7 +39,7 @@ export async function restoreMounts(
   return results;
 }
 
-function restoreMount(draft: Draft, change: StoredChange, rules: RestoreRules): RestoredRecord {
+function restoreMount(draft: Draft, change: StoredChange, rules: RestoreRules): RecordResult {
   const { key: name, oldBody, newBody } = change;
   // Those that the history shows: others would confirm the guess of a caller who may not read them.
   const secrets = shownItems(change).map(placeOf);
@@ -48,12 +48,12 @@ function restoreMount(draft: Draft, change: StoredChange, rules: RestoreRules): 
   // Another caller has moved it after the history was read.
   if (now !== undefined && !isAllowed(rules.grant, now)) throw outsideLimits(rules.grant);
   const file = rules.managedBy(name);
-  if (file !== undefined) return skipped(name, message("MANAGED_BY_FILE", { file }));
-  if (oldBody === newBody) return skipped(name, secretsStay(secrets, sites));
+  if (file !== undefined) return resultAs(name, "skipped", message("MANAGED_BY_FILE", { file }));
+  if (oldBody === newBody) return resultAs(name, "skipped", secretsStay(secrets, sites));
   if (oldBody === null) {
-    if (now === undefined) return restoredAs(name, "unchanged");
+    if (now === undefined) return resultAs(name, "unchanged");
     draft.delete(MOUNTS, name);
-    return restoredAs(name, "deleted");
+    return resultAs(name, "deleted");
   }
   const before: Mount = { ...readBody(oldBody), name, revision: 0 };
   const ofDriver = (item: string): boolean => rules.isSecret(before.driver, item);
@@ -64,22 +64,22 @@ function restoreMount(draft: Draft, change: StoredChange, rules: RestoreRules): 
   });
   const redirected = now === undefined ? [] : rules.redirected(now, mount);
   if (redirected.length > 0)
-    return skipped(name, message("ROLLBACK_REDIRECTS", { items: redirected.join(", ") }));
+    return resultAs(
+      name,
+      "skipped",
+      message("ROLLBACK_REDIRECTS", { items: redirected.join(", ") }),
+    );
   const isChanged = draft.put(MOUNTS, mount);
   const lost = missingFields(mount, sites);
   const note =
     lost.length > 0
       ? message("MOUNT_SECRETS_LOST", { items: lost.join(", ") })
       : secretsStay(secrets, sites);
-  const notRestored = [...new Set([...lost, ...missingFields({ missing: secrets }, sites)])];
-  if (now === undefined) return restoredAs(name, "created", { note, notRestored });
+  const leftOut = [...new Set([...lost, ...missingFields({ missing: secrets }, sites)])];
+  if (now === undefined) return resultAs(name, "created", note, { leftOut });
   const differs = changedNames(now, mount, sites);
-  if (isChanged) return restoredAs(name, "changed", { note, notRestored, differs });
-  return notRestored.length > 0 ? skipped(name, note) : restoredAs(name, "unchanged");
-}
-
-function skipped(name: string, note: Text): RestoredRecord {
-  return restoredAs(name, "skipped", { note });
+  if (isChanged) return resultAs(name, "changed", note, { leftOut, differs });
+  return leftOut.length > 0 ? resultAs(name, "skipped", note) : resultAs(name, "unchanged");
 }
 
 /** Note for secrets that have changed and keep their values. */

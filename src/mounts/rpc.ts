@@ -27,13 +27,14 @@ import {
   type WatchMountsResponse,
   WatchMountsResponseSchema,
 } from "../../gen/mooring/v1/mount_service_pb.js";
-import { type Grant, grantOf, ROOT, shareOf, whileAllowed } from "../access/grant.ts";
+import { type Grant, grantOf, ROOT, whileAllowed } from "../access/grant.ts";
 import { auditOriginOf, originOf } from "../audit/entry.ts";
 import type { Recorder } from "../audit/recorder.ts";
 import { dryRunOf } from "../audit/recorder.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { effectToProto } from "../history/effect.ts";
 import { createPendingReply, type PendingSites } from "../history/pending-site.ts";
+import type { RecordResult } from "../history/record-result.ts";
 import { memoize } from "../memoize.ts";
 import { denied, invalid } from "../messages/error.ts";
 import type { Language, Translate } from "../messages/language.ts";
@@ -41,6 +42,8 @@ import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message, type Text, textIn } from "../messages/message.ts";
 import { pageLimit } from "../messages/page.ts";
 import { toNfc } from "../nfc.ts";
+import { callerOf } from "../records/caller.ts";
+import type { RecordEtag } from "../records/etag.ts";
 import { MASK } from "../settings/value.ts";
 import { isOnSite, overridesByName, siteNamesOf } from "../sites/site-choice.ts";
 import { choiceFromProto, choiceToProto } from "../sites/site-choice-message.ts";
@@ -49,9 +52,7 @@ import { createView } from "../state-feed.ts";
 import { mapInTicks } from "../ticks.ts";
 import { isSecretItem, type MountInput } from "./input.ts";
 import { isAllowed, type Mount, missingFields, type Values } from "./mount.ts";
-import type { MountEtag } from "./mount-etag.ts";
-import type { Caller, MountService } from "./mount-service.ts";
-import type { Result } from "./save.ts";
+import type { MountService } from "./mount-service.ts";
 import type { Status } from "./status.ts";
 import { subjectOf } from "./subject.ts";
 import type { WatchedMount, WatchedMounts } from "./watch.ts";
@@ -96,11 +97,6 @@ export function mountImpl(
       ),
     );
   });
-  const callerOf = (context: HandlerContext, reason = ""): Caller => ({
-    grant: grantOf(context),
-    signal: context.signal,
-    origin: { ...originOf(context, reason), share: shareOf(grantOf(context)) },
-  });
   /** Names of the secrets that a reply reveals. @throws PERMISSION_DENIED without the scope. */
   const revealedNames = (context: HandlerContext, found: readonly Mount[]): string[] => {
     if (!grantOf(context).has("mounts:reveal"))
@@ -131,7 +127,7 @@ export function mountImpl(
   };
   const resultIn = (context: HandlerContext) => {
     const say = sayIn(context);
-    return (result: Result) => mountResultToProto(result, say);
+    return (result: RecordResult) => mountResultToProto(result, say);
   };
   /** Names of mounts that a request names by name or path. */
   const named = (context: HandlerContext, names: readonly string[]): string[] =>
@@ -145,7 +141,7 @@ export function mountImpl(
   const pendingOf = createPendingReply(source.pendingSites, sayIn);
   /** Sites of changed mounts that do not get the change now. @param before deleted ones. */
   const pending = (
-    results: readonly Result[],
+    results: readonly RecordResult[],
     context: HandlerContext,
     before: readonly Mount[] = [],
   ) => {
@@ -354,7 +350,7 @@ function mountToProto(
     readonly reveals: boolean;
     readonly say: (text: Text) => string;
     readonly names: SiteNames;
-    readonly etagOf: MountEtag;
+    readonly etagOf: RecordEtag<Mount>;
   },
 ): MountMessage {
   const { name, path, disabled, revision } = mount;
@@ -427,7 +423,7 @@ function secretKeys(
 
 /** Converts the result of a change for one mount. */
 function mountResultToProto(
-  { name, outcome, note, differs, leftOut = [], effects = [] }: Result,
+  { name, outcome, note, differs, leftOut = [], effects = [] }: RecordResult,
   say: (text: Text) => string,
 ): MountResult {
   return create(MountResultSchema, {

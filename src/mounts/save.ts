@@ -1,14 +1,16 @@
 import { Code } from "@connectrpc/connect";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Scalar } from "../drivers/item-value.ts";
+import type { RecordResult } from "../history/record-result.ts";
 import type { Draft } from "../ledger/draft.ts";
 import { NO_RECORD } from "../ledger/record-etag.ts";
 import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
 import { checkManaged } from "../messages/managed.ts";
 import { joinTexts, message, type Text } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
+import type { RecordEtag } from "../records/etag.ts";
+import { MAX_RECORDS } from "../records/limit.ts";
 import { findClash } from "../sites/path-index.ts";
-import type { RecordResult } from "../sites/record-effect.ts";
 import { isOnSite, pathsOf } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
@@ -17,26 +19,16 @@ import { redirectedSecrets } from "./destination.ts";
 import { type CheckedMount, type MountInput, withMountInput } from "./input.ts";
 import { MOUNTS } from "./kind.ts";
 import { type Mount, type MountIndex, wantedOn } from "./mount.ts";
-import type { MountEtag } from "./mount-etag.ts";
 import { itemKind, sharedCredentials } from "./site/item-kind.ts";
 import { familyWarnings, type SiteFamily } from "./site-family.ts";
 
-/** Maximum number of mounts. */
-const MAX_MOUNTS = 10_000;
 /** Maximum number of violations in a reply. */
 const MAX_VIOLATIONS = 100;
-
-export type Result = RecordResult;
-
-/** A result without differences. */
-export function resultAs(name: string, outcome: Result["outcome"], note: Text): Result {
-  return { name, outcome, note, differs: [] };
-}
 
 export interface SaveRules {
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly driverNames: () => Iterable<string>;
-  readonly etagOf: MountEtag;
+  readonly etagOf: RecordEtag<Mount>;
   /** All sites. */
   readonly sites: SiteNames;
   /** Detected families of all sites. */
@@ -72,7 +64,7 @@ export async function decideSave(
   inputs: readonly MountInput[],
   mounts: MountIndex,
   rules: SaveRules,
-): Promise<Result[]> {
+): Promise<RecordResult[]> {
   const ticks = createTicks();
   const violations: Violation[] = [];
   const names = new Set<string>();
@@ -124,12 +116,12 @@ export async function decideSave(
   }
   const [first, ...rest] = [...violations, ...taken].slice(0, MAX_VIOLATIONS);
   if (first !== undefined) throw invalid([first, ...rest]);
-  if (mounts.size > MAX_MOUNTS)
+  if (mounts.size > MAX_RECORDS)
     throw new ServiceError(
       Code.ResourceExhausted,
-      message("TOO_MANY_MOUNTS", { count: mounts.size, most: MAX_MOUNTS }),
+      message("TOO_MANY_MOUNTS", { count: mounts.size, most: MAX_RECORDS }),
     );
-  const results: Result[] = [];
+  const results: RecordResult[] = [];
   for (const each of saved) {
     if (ticks.isDue()) await ticks.next();
     const { mount, given } = each;
@@ -205,7 +197,7 @@ function resultOf(
   note: Text,
   isChanged: boolean,
   { nameOf }: SiteNames,
-): Result {
+): RecordResult {
   const { name } = mount;
   if (before === undefined) return { name, outcome: "created", note, differs: [] };
   if (!isChanged) return { name, outcome: "unchanged", note, differs: [] };
@@ -292,7 +284,7 @@ function withCredential(
 function checkExpected(
   before: Mount | undefined,
   { name, expectedEtag }: MountInput,
-  etagOf: MountEtag,
+  etagOf: RecordEtag<Mount>,
 ): void {
   if (expectedEtag === undefined || expectedEtag === etagOf(before)) return;
   if (before === undefined)
@@ -363,17 +355,4 @@ export function changedNames(
 
 function valuesOf(override: Mount["overrides"][string] | undefined): unknown {
   return override && [override.path, override.items, override.members];
-}
-
-/** Deletes mounts on a draft. @throws as `need`. */
-export function decideDelete(
-  draft: Draft,
-  names: readonly string[],
-  need: (mount: Mount | undefined, name: string) => Mount,
-): Result[] {
-  return names.map((name) => {
-    need(draft.get(MOUNTS, name), name);
-    draft.delete(MOUNTS, name);
-    return resultAs(name, "deleted", "");
-  });
 }

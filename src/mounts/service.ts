@@ -1,8 +1,12 @@
 import type { AuditEntry } from "../audit/store.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
+import { resultAs } from "../history/record-result.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
+import { deleteRecords } from "../records/delete.ts";
+import { isRunning } from "../records/effect.ts";
+import { leaveDeletedSite } from "../records/leave.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
@@ -10,22 +14,20 @@ import { isOnSite } from "../sites/site-choice.ts";
 import { createSummaries, type Summaries } from "../sites/summary.ts";
 import { createStateFeed } from "../state-feed.ts";
 import { createMountChanges } from "./changes.ts";
-import { effectsOfFollowing, isRunning } from "./effect.ts";
+import { effectsOfFollowing } from "./effect.ts";
 import { mountsKind } from "./history-kind.ts";
+import { SITE_MOUNTS } from "./kind.ts";
 import type { Mount } from "./mount.ts";
 import type { MountHealth, MountService } from "./mount-service.ts";
 import type { MountView } from "./mount-view.ts";
 import { nameByPath } from "./name-by-path.ts";
-import { resultAs } from "./save.ts";
 import type { Lister } from "./site/listing.ts";
 import type { MountRegistry } from "./site/registry.ts";
 import type { MountSync } from "./site/sync.ts";
 import { type Status, type StatusSources, statusOf } from "./status.ts";
 import { adoptMounts } from "./use-case/adopt.ts";
 import { copyMount } from "./use-case/copy.ts";
-import { deleteMounts } from "./use-case/delete.ts";
 import { exportMounts } from "./use-case/export.ts";
-import { leaveSite } from "./use-case/leave.ts";
 import { lookedMounts } from "./use-case/looked.ts";
 import { renameMount } from "./use-case/rename.ts";
 import { replaceCredential } from "./use-case/replace.ts";
@@ -106,7 +108,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     replace: replaceCredential(changes, sites),
     copy: copyMount(changes, deps),
     rename: renameMount(changes, deps),
-    delete: deleteMounts(changes),
+    delete: deleteRecords(SITE_MOUNTS, changes, "names"),
     export: exportMounts(changes, deps),
     compare: compareMounts(changes, deps),
     sync: syncMounts(changes, { ...deps, statusOn, list }),
@@ -116,7 +118,11 @@ export function createMountService(deps: MountServiceDeps): MountService {
       kind: "mount",
       ofSite: summaries.ofSite,
       onStatus,
-      leave: leaveSite(changes, deps),
+      leave: leaveDeletedSite(SITE_MOUNTS, {
+        ...deps,
+        all: view.all,
+        refuseManaged: changes.refuseManaged,
+      }),
       affected: (before, after) => {
         const { contacted } = registry.site(after.id);
         if (isRunning(before, { contacted }) || !isRunning(after, { contacted })) return [];

@@ -1,7 +1,5 @@
-import type { Grant } from "../access/grant.ts";
 import { shownSecrets } from "../ledger/shown-secrets.ts";
-import type { ChangeHeader, StoredChange } from "../ledger/store.ts";
-import type { AttributesOnSites } from "../sites/site-choice.ts";
+import type { StoredChange } from "../ledger/store.ts";
 import type { Mount } from "./mount.ts";
 
 /** Open part of a mount: everything but its name, its secrets and its revision. */
@@ -34,29 +32,9 @@ export function readBody(body: string): Omit<Mount, "name" | "revision"> {
   return { ...stored, missing: stored.missing ?? [] };
 }
 
-/** Paths of a mount before and after a change. */
-export function pathsOfChange({
-  oldAttributes,
-  newAttributes,
-}: Pick<ChangeHeader, "oldAttributes" | "newAttributes">): readonly string[] {
-  return [oldAttributes, newAttributes].flatMap((json) =>
-    json === null ? [] : (JSON.parse(json) as AttributesOnSites).paths,
-  );
-}
-
 /** Secret parts of a mount that a change shows. */
 export function shownItems(change: StoredChange): readonly string[] {
   return shownSecrets(change, (body) =>
     (readBody(body).blind ?? []).map((each) => ({ part: partOf(each), revision: each.revision })),
   );
-}
-
-/** Reports whether the limits of a caller permit a change, with all paths before and after. */
-export function allowsChange(
-  grant: Grant,
-  change: Pick<ChangeHeader, "oldAttributes" | "newAttributes">,
-): boolean {
-  if (grant.limits.length === 0) return true;
-  const paths = pathsOfChange(change);
-  return paths.length > 0 && paths.every((path) => grant.allowsPath("mount", path));
 }

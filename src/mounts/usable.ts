@@ -1,4 +1,5 @@
 import { Code } from "@connectrpc/connect";
+import { type RecordResult, resultAs } from "../history/record-result.ts";
 import type { Draft } from "../ledger/draft.ts";
 import { entryProblem } from "../messages/entry-problem.ts";
 import { invalid, ServiceError } from "../messages/error.ts";
@@ -7,7 +8,7 @@ import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
 import type { MountInput } from "./input.ts";
 import { type MountIndex, missingFields } from "./mount.ts";
-import { decideSave, type Result, resultAs, type SaveRules } from "./save.ts";
+import { decideSave, type SaveRules } from "./save.ts";
 
 /**
  * Saves each input by itself on a draft. An input that is rejected is skipped, with the reason.
@@ -23,16 +24,16 @@ export async function saveUsable(
   mounts: MountIndex,
   rules: SaveRules,
   nameOf = ({ path, name }: MountInput): string => path ?? name,
-): Promise<Result[]> {
+): Promise<RecordResult[]> {
   const ticks = createTicks();
-  const saved: Result[] = [];
-  const skipped: Result[] = [];
+  const saved: RecordResult[] = [];
+  const skipped: RecordResult[] = [];
   const names = new Set<string>();
-  const save = async (input: MountInput): Promise<Result | ServiceError> => {
+  const save = async (input: MountInput): Promise<RecordResult | ServiceError> => {
     const before = mounts.get(input.name);
     try {
       const [result] = await decideSave(draft, [input], mounts, rules);
-      return result as Result;
+      return result as RecordResult;
     } catch (error) {
       if (before === undefined) mounts.delete(input.name);
       else mounts.set(input.name, before);
@@ -55,10 +56,10 @@ export async function saveUsable(
 
 /** Adds notes about values that the source lacks, or that the mount does not keep. */
 export function withNotes(
-  result: Result,
+  result: RecordResult,
   { lost = [], leftOut = [], newer = [] }: MountInput,
   sites: SiteNames,
-): Result {
+): RecordResult {
   const items = missingFields({ missing: lost }, sites).join(", ");
   const isIncomplete = result.outcome !== "unchanged" && lost.length > 0;
   return {

@@ -1,13 +1,13 @@
 import type { RecordKind } from "../history/kind.ts";
+import { withEffects } from "../records/effect.ts";
+import { allowsChange } from "../records/stored-change.ts";
 import { isChangeOnSite } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
-import { withEffects } from "./effect.ts";
 import { describeRuleChange } from "./history-change.ts";
-import { RULES } from "./kind.ts";
+import { RULES, SITE_RULES } from "./kind.ts";
 import { restoreRules } from "./restore.ts";
 import { isAllowed, type Rule } from "./rule.ts";
 import type { RulesOnSites } from "./rules-on-sites.ts";
-import { allowsChange } from "./stored.ts";
 import { subjectOf } from "./subject.ts";
 
 export interface RulesKindDeps {
@@ -36,13 +36,13 @@ export function rulesKind({ rules, sites, onSites, pathOf, managedBy }: RulesKin
       return rule !== undefined && isAllowed(grant, rule);
     },
     storedKey: pathOf,
-    allows: allowsChange,
+    allows: (grant, change) => allowsChange("rule", grant, change),
     isOnSite: isChangeOnSite,
     hides: (grant, { oldHashes, newHashes }) =>
       (oldHashes !== null || newHashes !== null) && !grant.has("rules:reveal"),
     describe: (change) => describeRuleChange(change, sites()),
     restore: (draft, changes, grant) =>
-      withEffects(onSites, () =>
+      withEffects(SITE_RULES, onSites.effectsOf, () =>
         restoreRules(draft, changes, { grant, managedBy, sites: sites() }),
       )(draft),
   };

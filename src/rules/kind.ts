@@ -1,31 +1,29 @@
-import type { Draft } from "../ledger/draft.ts";
 import { type KindRules, kindNamed, type Parts } from "../ledger/kind.ts";
 import { bytesOfParts, isSameParts } from "../ledger/parts.ts";
 import type { StoredChange, StoredRecord } from "../ledger/store.ts";
-import type { View } from "../ledger/view.ts";
-import { memoize } from "../memoize.ts";
-import { PathIndex } from "../sites/path-index.ts";
+import { siteKind } from "../records/kind.ts";
+import { allowsChange } from "../records/stored-change.ts";
 import { attributesOnSites } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import {
   RULE_MEMBERS,
   type Rule,
-  type RuleIndex,
   type RuleOverride,
   type RuleValues,
+  withoutSite,
 } from "./rule.ts";
-import {
-  allowsChange,
-  partOf,
-  readBody,
-  type StoredRule,
-  shownPasswords,
-  siteOfPart,
-} from "./stored.ts";
+import { partOf, readBody, type StoredRule, shownPasswords, siteOfPart } from "./stored.ts";
 import { passwordSubject, subjectOf } from "./subject.ts";
 
 /** Folder rules in the ledger, by path. */
 export const RULES = kindNamed<Rule>("rule");
+
+/** Folder rules as records of sites. */
+export const SITE_RULES = siteKind<Rule>({
+  token: RULES,
+  keyOf: ({ path }) => path,
+  withoutSite,
+});
 
 /** Reports whether a change is that of a rule. */
 export function isRuleChange({ kind }: Pick<StoredChange, "kind">): boolean {
@@ -49,7 +47,7 @@ export function folderRules({ sites }: FolderRulesDeps): KindRules<Rule> {
   return {
     kind: RULES,
     prefix: "rule:",
-    keyOf: ({ path }) => path,
+    keyOf: SITE_RULES.keyOf,
     positionOf: () => 0,
     encode,
     decode: (record) => {
@@ -68,7 +66,8 @@ export function folderRules({ sites }: FolderRulesDeps): KindRules<Rule> {
     amountsOf: (rule) => ({ bytes: bytesOfParts(rule.path, encode(rule)) }),
     known: [],
     absent: () => undefined,
-    canReadChange: (grant, change) => grant.has("rules:read") && allowsChange(grant, change),
+    canReadChange: (grant, change) =>
+      grant.has("rules:read") && allowsChange("rule", grant, change),
     isExposed: () => false,
     isUrgent: () => false,
   };
@@ -126,18 +125,12 @@ function ruleOf({ key, body, secrets, revision }: StoredRecord): Rule {
   });
 }
 
-/** Rules of a snapshot by path, sorted. */
-export const rulesByPath = memoize(
-  (view: View<Rule>): ReadonlyMap<string, Rule> =>
-    new Map([...view.items()].map((rule) => [rule.path, rule] as const).sort(byPath)),
-);
-
-/** Rules of a draft by path, sorted. */
-export function draftRules(draft: Draft): RuleIndex {
-  const rules = [...draft.keys(RULES)].flatMap((path) => draft.get(RULES, path) ?? []);
-  return new PathIndex(rules.map((rule) => [rule.path, rule] as const).sort(byPath));
-}
-
 function byPath([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
   return a < b ? -1 : 1;
 }
+
+/** Rules of a snapshot by path, sorted. */
+export const rulesByPath = SITE_RULES.byKey;
+
+/** Rules of a draft by path, sorted. */
+export const draftRules = SITE_RULES.ofDraft;

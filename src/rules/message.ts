@@ -11,16 +11,16 @@ import {
   RuleStatusSchema,
 } from "../../gen/mooring/v1/rule_pb.js";
 import { effectToProto } from "../history/effect.ts";
+import type { RecordResult } from "../history/record-result.ts";
 import type { Text } from "../messages/message.ts";
+import type { RecordEtag } from "../records/etag.ts";
 import { MASK } from "../settings/value.ts";
 import { overridesByName, siteNamesOf } from "../sites/site-choice.ts";
 import { choiceFromProto, choiceToProto } from "../sites/site-choice-message.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import type { RuleInput } from "./input.ts";
 import { passwordFields, type Rule, type RuleMember, type RuleValues } from "./rule.ts";
-import type { RuleEtag } from "./rule-etag.ts";
 import type { RuleStatus } from "./rule-status.ts";
-import type { Result } from "./save.ts";
 import type { ValueInput } from "./value.ts";
 
 /** @param at index of the rule in the request. @throws INVALID_ARGUMENT for an ambiguous choice of sites. */
@@ -71,7 +71,7 @@ export interface RuleShow {
   readonly reveals: boolean;
   readonly say: (text: Text) => string;
   readonly names: SiteNames;
-  readonly etagOf: RuleEtag;
+  readonly etagOf: RecordEtag<Rule>;
 }
 
 export function ruleToProto(
@@ -157,7 +157,7 @@ export function statusToProto(status: RuleStatus, say: (text: Text) => string): 
 }
 
 export function resultToProto(
-  { name, outcome, note, differs, leftOut = [], effects = [] }: Result,
+  { name, outcome, note, differs, leftOut = [], effects = [] }: RecordResult,
   say: (text: Text) => string,
 ): RuleResultMessage {
   return create(RuleResultSchema, {

@@ -1,5 +1,5 @@
 import { type Grant, outsideLimits } from "../access/grant.ts";
-import { type RestoredRecord, restoredAs } from "../history/kind.ts";
+import { type RecordResult, resultAs } from "../history/record-result.ts";
 import type { Draft } from "../ledger/draft.ts";
 import type { StoredChange } from "../ledger/store.ts";
 import { message, type Text } from "../messages/message.ts";
@@ -28,7 +28,7 @@ export async function restoreRules(
   draft: Draft,
   changes: readonly StoredChange[],
   rules: RestoreRules,
-): Promise<readonly RestoredRecord[]> {
+): Promise<readonly RecordResult[]> {
   const { grant, sites } = rules;
   const results = await mapInTicks(changes, (change) => restoreRule(draft, change, rules));
   await checkRestoredPaths(results, draftRules(draft), sites.ids, (other) =>
@@ -41,7 +41,7 @@ function restoreRule(
   draft: Draft,
   change: StoredChange,
   { grant, managedBy, sites }: RestoreRules,
-): RestoredRecord {
+): RecordResult {
   const { key: path, oldBody, newBody } = change;
   // Those that the history shows: others would confirm the guess of a caller who may not read them.
   const changed = passwordFields(shownPasswords(change), sites);
@@ -49,12 +49,12 @@ function restoreRule(
   // Another caller has moved it after the history was read.
   if (now !== undefined && !isAllowed(grant, now)) throw outsideLimits(grant);
   const file = managedBy(path);
-  if (file !== undefined) return skipped(path, message("MANAGED_BY_FILE", { file }));
-  if (oldBody === newBody) return skipped(path, passwordsStay(changed));
+  if (file !== undefined) return resultAs(path, "skipped", message("MANAGED_BY_FILE", { file }));
+  if (oldBody === newBody) return resultAs(path, "skipped", passwordsStay(changed));
   if (oldBody === null) {
-    if (now === undefined) return restoredAs(path, "unchanged");
+    if (now === undefined) return resultAs(path, "unchanged");
     draft.delete(RULES, path);
-    return restoredAs(path, "deleted");
+    return resultAs(path, "deleted");
   }
   const rule = withCurrentPasswords({ ...readBody(oldBody), path, revision: 0 }, change, now);
   const redirected = redirectedPasswords(
@@ -64,7 +64,7 @@ function restoreRule(
   );
   if (redirected.length > 0) {
     const items = passwordFields(redirected, sites).join(", ");
-    return skipped(path, message("RULE_ROLLBACK_REDIRECTS", { items }));
+    return resultAs(path, "skipped", message("RULE_ROLLBACK_REDIRECTS", { items }));
   }
   const isChanged = draft.put(RULES, rule);
   const lost = passwordFields(rule.missing, sites);
@@ -72,15 +72,11 @@ function restoreRule(
     lost.length > 0
       ? message("RULE_PASSWORDS_LOST", { items: lost.join(", ") })
       : passwordsStay(changed);
-  const notRestored = [...new Set([...lost, ...changed])];
-  if (now === undefined) return restoredAs(path, "created", { note, notRestored });
+  const leftOut = [...new Set([...lost, ...changed])];
+  if (now === undefined) return resultAs(path, "created", note, { leftOut });
   const differs = changedMembers(now, rule, { sites });
-  if (isChanged) return restoredAs(path, "changed", { note, notRestored, differs });
-  return notRestored.length > 0 ? skipped(path, note) : restoredAs(path, "unchanged");
-}
-
-function skipped(path: string, note: Text): RestoredRecord {
-  return restoredAs(path, "skipped", { note });
+  if (isChanged) return resultAs(path, "changed", note, { leftOut, differs });
+  return leftOut.length > 0 ? resultAs(path, "skipped", note) : resultAs(path, "unchanged");
 }
 
 /** Note for passwords that have changed and keep their values. */

@@ -14,24 +14,25 @@ import {
   type WatchRulesResponse,
   WatchRulesResponseSchema,
 } from "../../gen/mooring/v1/rule_service_pb.js";
-import { type Grant, grantOf, ROOT, shareOf, whileAllowed } from "../access/grant.ts";
+import { type Grant, grantOf, ROOT, whileAllowed } from "../access/grant.ts";
 import { auditOriginOf, originOf } from "../audit/entry.ts";
 import { dryRunOf, type Recorder } from "../audit/recorder.ts";
 import { createPendingReply, type PendingSites } from "../history/pending-site.ts";
+import type { RecordResult } from "../history/record-result.ts";
 import { memoize } from "../memoize.ts";
 import { denied } from "../messages/error.ts";
 import type { Language, Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message, textIn } from "../messages/message.ts";
 import { pageLimit } from "../messages/page.ts";
+import { callerOf } from "../records/caller.ts";
 import { isOnSite, overridesByName } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createView } from "../state-feed.ts";
 import { mapInTicks } from "../ticks.ts";
 import { inputFromProto, resultToProto, ruleToProto, statusToProto } from "./message.ts";
 import { isAllowed, type Rule } from "./rule.ts";
-import type { Caller, RuleService } from "./rule-service.ts";
-import type { Result } from "./save.ts";
+import type { RuleService } from "./rule-service.ts";
 import { passwordSubject, subjectOf } from "./subject.ts";
 import type { WatchedRule, WatchedRules } from "./watch.ts";
 
@@ -51,11 +52,6 @@ export function ruleImpl(
 ): ServiceImpl<typeof RuleServiceDesc> {
   const { rules, siteNames } = source;
   const sayIn = createSayIn(translations);
-  const callerOf = (context: HandlerContext, reason = ""): Caller => ({
-    grant: grantOf(context),
-    signal: context.signal,
-    origin: { ...originOf(context, reason), share: shareOf(grantOf(context)) },
-  });
   const showIn = (context: HandlerContext, reveals: boolean) => {
     const say = sayIn(context);
     return (rule: Rule): RuleMessage =>
@@ -68,13 +64,13 @@ export function ruleImpl(
   };
   const resultIn = (context: HandlerContext) => {
     const say = sayIn(context);
-    return (result: Result) => resultToProto(result, say);
+    return (result: RecordResult) => resultToProto(result, say);
   };
   const revealing = createRevealing(audit, siteNames);
   const pendingOf = createPendingReply(source.pendingSites, sayIn);
   /** Sites of changed rules that do not get the change now. @param before deleted ones. */
   const pending = (
-    results: readonly Result[],
+    results: readonly RecordResult[],
     context: HandlerContext,
     before: readonly Rule[] = [],
   ) => {

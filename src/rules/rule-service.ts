@@ -1,41 +1,20 @@
 import type { Grant } from "../access/grant.ts";
 import type { AuditOrigin } from "../audit/entry.ts";
 import type { RecordKind } from "../history/kind.ts";
-import type { ChangeOrigin } from "../ledger/writer.ts";
+import type { RecordResult } from "../history/record-result.ts";
+import type { Caller, ChangeOptions, Saved } from "../records/caller.ts";
+import type { RecordEtag } from "../records/etag.ts";
 import type { EffectsOnRecords } from "../sites/record-effect.ts";
 import type { View } from "../state-feed.ts";
 import type { RuleInput } from "./input.ts";
 import type { Rule } from "./rule.ts";
-import type { RuleEtag } from "./rule-etag.ts";
 import type { RuleStatus } from "./rule-status.ts";
-import type { Result } from "./save.ts";
 import type { WatchedRules } from "./watch.ts";
-
-/** Result of a change. */
-export interface Saved {
-  /** Revision after the change. */
-  readonly revision: number;
-  readonly results: readonly Result[];
-}
-
-export interface ChangeOptions {
-  readonly dryRun?: boolean;
-}
-
-/** Caller of a change: its rights, and its data for the history. */
-export interface Caller {
-  readonly grant: Grant;
-  readonly origin: ChangeOrigin;
-  /** Checks the right again, after a wait. @throws UNAUTHENTICATED. Absent: no-op. */
-  readonly renew?: () => Promise<void>;
-  /** Ends the wait for a site. Absent: no-op. */
-  readonly signal?: AbortSignal;
-}
 
 /** Folder rules. A rule is named by its path, in any notation that servers accept. */
 export interface RuleService extends Pick<EffectsOnRecords, "leave"> {
   revision(): number;
-  readonly etagOf: RuleEtag;
+  readonly etagOf: RecordEtag<Rule>;
   /** Rules as a kind of records in the history. */
   readonly kind: RecordKind;
   /**
@@ -66,7 +45,7 @@ export interface RuleService extends Pick<EffectsOnRecords, "leave"> {
   ): Promise<Saved>;
   delete(paths: readonly string[], caller: Caller, options?: ChangeOptions): Promise<Saved>;
   /** Plan of a sync of a site. @param signal ends the call. */
-  compare(site: string, signal?: AbortSignal): Promise<readonly Result[]>;
+  compare(site: string, signal?: AbortSignal): Promise<readonly RecordResult[]>;
   /** @param signal ends the call. What was requested of the site until then is carried out. */
   sync(
     site: string,

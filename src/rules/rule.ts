@@ -1,6 +1,5 @@
 import type { Grant } from "../access/grant.ts";
 import type { PathIndex } from "../sites/path-index.ts";
-import type { Site } from "../sites/site.ts";
 import { isOnSite, pathOn, pathsOf, type SiteIds } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 
@@ -139,16 +138,6 @@ export function wantedOn(rule: Rule, siteId: string): WantedRule {
     blindRevision: rule.blind?.find(({ site }) => site === place)?.revision ?? 0,
     revision: rule.revision,
   };
-}
-
-/** Desired rules of a site. */
-export function wantedRules(
-  rules: ReadonlyMap<string, Rule>,
-  site: Pick<Site, "id">,
-): readonly WantedRule[] {
-  return [...rules.values()]
-    .filter((rule) => isOnSite(rule, site.id))
-    .map((rule) => wantedOn(rule, site.id));
 }
 
 /** Removes a site from a rule, with the site's own values. A rule without sites stays on none. */

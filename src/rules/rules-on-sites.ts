@@ -1,31 +1,22 @@
 import type { AuditOrigin } from "../audit/entry.ts";
 import type { Effect } from "../history/effect.ts";
+import type { RecordResult } from "../history/record-result.ts";
 import { failedPrecondition } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
+import type { Caller, ChangeOptions, Saved } from "../records/caller.ts";
+import type { RecordChange } from "../records/effect.ts";
 import type { Site } from "../sites/site.ts";
 import type { Rule } from "./rule.ts";
-import type { Caller, ChangeOptions, Saved } from "./rule-service.ts";
 import type { RuleStatus } from "./rule-status.ts";
-import type { Result } from "./save.ts";
-
-/** Change of one rule. */
-export interface RuleChange {
-  /** Undefined: it did not exist. */
-  readonly before: Rule | undefined;
-  /** Undefined: it was deleted. */
-  readonly after: Rule | undefined;
-  /** Names as in `changedMembers`. Passwords are not compared: that would reveal them. */
-  readonly differs: readonly string[];
-}
 
 /** Rules on the servers of sites. Failed calls are UNAVAILABLE or FAILED_PRECONDITION. */
 export interface RulesOnSites {
   /** Effects of a change on servers to which rules are written. */
-  effectsOf(change: RuleChange): readonly Effect[];
+  effectsOf(change: RecordChange<Rule>): readonly Effect[];
   /** Status of a rule on each of its sites. */
   statuses(rule: Rule): readonly RuleStatus[];
   /** Plan of a sync of a site. */
-  compare(site: Site, signal?: AbortSignal): Promise<readonly Result[]>;
+  compare(site: Site, signal?: AbortSignal): Promise<readonly RecordResult[]>;
   /** @param paths empty: all. */
   sync(
     site: Site,

@@ -1,11 +1,13 @@
 import { Code } from "@connectrpc/connect";
+import { type RecordResult, resultAs } from "../history/record-result.ts";
 import type { Draft } from "../ledger/draft.ts";
 import { NO_RECORD } from "../ledger/record-etag.ts";
 import { invalid, ServiceError, type Violation } from "../messages/error.ts";
 import { checkManaged } from "../messages/managed.ts";
-import { joinTexts, message, type Text } from "../messages/message.ts";
+import { joinTexts, message } from "../messages/message.ts";
+import type { RecordEtag } from "../records/etag.ts";
+import { MAX_RECORDS } from "../records/limit.ts";
 import { findClash } from "../sites/path-index.ts";
-import type { RecordResult } from "../sites/record-effect.ts";
 import { pathsOf } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { sortedJson } from "../sorted-json.ts";
@@ -19,24 +21,14 @@ import {
   type RuleIndex,
   reachOfPasswords,
 } from "./rule.ts";
-import type { RuleEtag } from "./rule-etag.ts";
 
-/** Maximum number of rules. */
-const MAX_RULES = 10_000;
 /** Maximum number of violations in a reply. */
 const MAX_VIOLATIONS = 100;
 /** Maximum number of problems in a note. */
 const MAX_WARNINGS = 10;
 
-export type Result = RecordResult;
-
-/** A result without differences. */
-export function resultAs(path: string, outcome: Result["outcome"], note: Text): Result {
-  return { name: path, outcome, note, differs: [] };
-}
-
 export interface SaveRules {
-  readonly etagOf: RuleEtag;
+  readonly etagOf: RecordEtag<Rule>;
   /** All sites. */
   readonly sites: SiteNames;
   /** Reports whether the caller may see and change a rule at a path. */
@@ -81,7 +73,7 @@ export async function decideSave(
   inputs: readonly RuleInput[],
   rules: RuleIndex,
   options: SaveRules,
-): Promise<Result[]> {
+): Promise<RecordResult[]> {
   const ticks = createTicks();
   const violations: Violation[] = [];
   const paths = new Set<string>();
@@ -128,10 +120,10 @@ export async function decideSave(
   }
   const [first, ...rest] = [...violations, ...taken].slice(0, MAX_VIOLATIONS);
   if (first !== undefined) throw invalid([first, ...rest]);
-  if (rules.size > MAX_RULES)
+  if (rules.size > MAX_RECORDS)
     throw new ServiceError(
       Code.ResourceExhausted,
-      message("TOO_MANY_RULES", { count: rules.size, most: MAX_RULES }),
+      message("TOO_MANY_RULES", { count: rules.size, most: MAX_RECORDS }),
     );
   return saved.map((each) =>
     resultOf(each, draft.put(RULES, each.rule, each.given.length > 0), options.sites),
@@ -190,7 +182,10 @@ function withBlind(rule: Rule, given: readonly string[], revision: number | unde
 export function checkExpected(
   before: Rule | undefined,
   path: string,
-  { etagOf, expected }: { readonly etagOf: RuleEtag; readonly expected: string | undefined },
+  {
+    etagOf,
+    expected,
+  }: { readonly etagOf: RecordEtag<Rule>; readonly expected: string | undefined },
 ): void {
   if (expected === undefined || expected === etagOf(before)) return;
   if (before === undefined) throw new ServiceError(Code.Aborted, message("RULE_DELETED", { path }));
@@ -227,7 +222,7 @@ function resultOf(
   { before, rule, given, warnings }: SavedRule,
   isChanged: boolean,
   sites: SiteNames,
-): Result {
+): RecordResult {
   const note =
     warnings.length === 0
       ? ""

@@ -1,25 +1,28 @@
 import type { Ledger } from "../ledger/ledger.ts";
 import { unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
+import { deleteRecords } from "../records/delete.ts";
+import { leaveDeletedSite } from "../records/leave.ts";
+import { checkKeys } from "../records/limit.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
 import { isOnSite } from "../sites/site-choice.ts";
 import { createStateFeed } from "../state-feed.ts";
 import { createRuleChanges } from "./changes.ts";
 import { rulesKind } from "./history-kind.ts";
+import { SITE_RULES } from "./kind.ts";
 import { pathOfRule } from "./path-of-rule.ts";
 import type { Rule } from "./rule.ts";
 import type { RuleService } from "./rule-service.ts";
+import type { RuleView } from "./rule-view.ts";
 import type { RulesOnSites } from "./rules-on-sites.ts";
-import { deleteRules } from "./use-case/delete.ts";
-import { leaveSite } from "./use-case/leave.ts";
-import { checkPaths } from "./use-case/limit.ts";
 import { moveRule } from "./use-case/move.ts";
 import { saveRules } from "./use-case/save.ts";
 import { isSameSource, readWatched, type WatchedRules } from "./watch.ts";
 
 export interface RuleServiceDeps {
   readonly ledger: Ledger;
+  readonly view: Pick<RuleView, "all">;
   readonly fingerprint: Fingerprint;
   readonly sites: Pick<SiteRegistry, "sites" | "names" | "load">;
   readonly onSites: RulesOnSites;
@@ -31,17 +34,17 @@ export interface RuleServiceDeps {
 
 /** Composes the use cases of folder rules. */
 export function createRuleService(deps: RuleServiceDeps): RuleService {
-  const { ledger, sites, onSites } = deps;
+  const { ledger, sites, onSites, view } = deps;
   const changes = createRuleChanges(deps);
-  const pathOf = pathOfRule(changes.all);
-  const feed = createFeed(deps, changes.all);
+  const pathOf = pathOfRule(view.all);
+  const feed = createFeed(deps, view.all);
   onSites.onChange(feed.changed);
   return {
     revision: () => ledger.snapshot().revision,
     etagOf: changes.etagOf,
     pathOf,
     kind: rulesKind({
-      rules: changes.all,
+      rules: view.all,
       sites: sites.names,
       onSites,
       pathOf,
@@ -52,20 +55,24 @@ export function createRuleService(deps: RuleServiceDeps): RuleService {
       const { id } = await changes.siteNamed(site);
       return changes.readable(grant).filter((rule) => isOnSite(rule, id));
     },
-    get: (path, grant) => changes.require(grant, changes.all().get(path), path),
-    saved: (paths) => [...paths].flatMap((path) => changes.all().get(path) ?? []),
+    get: (path, grant) => changes.require(grant, view.all().get(path), path),
+    saved: (paths) => [...paths].flatMap((path) => view.all().get(path) ?? []),
     statuses: onSites.statuses,
     save: saveRules(changes),
     move: moveRule(changes, sites),
-    delete: deleteRules(changes),
-    leave: leaveSite(changes, deps),
+    delete: deleteRecords(SITE_RULES, changes, "paths"),
+    leave: leaveDeletedSite(SITE_RULES, {
+      ...deps,
+      all: view.all,
+      refuseManaged: changes.refuseManaged,
+    }),
     compare: async (site, signal) => onSites.compare(await changes.siteNamed(site), signal),
     sync: async (site, paths, origin, signal) => {
-      checkPaths(paths);
+      checkKeys("paths", paths);
       return onSites.sync(await changes.siteNamed(site), paths, origin, signal);
     },
     adopt: async (site, paths, caller, options = {}) => {
-      checkPaths(paths);
+      checkKeys("paths", paths);
       return onSites.adopt(await changes.siteNamed(site), paths, caller, options);
     },
     declaredBy: deps.declaredBy,

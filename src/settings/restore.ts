@@ -1,4 +1,4 @@
-import { type Restored, type RestoredRecord, restoredAs } from "../history/kind.ts";
+import { type RecordResult, resultAs } from "../history/record-result.ts";
 import type { Draft } from "../ledger/draft.ts";
 import type { StoredChange } from "../ledger/store.ts";
 import { refusalOf } from "../messages/error.ts";
@@ -26,35 +26,30 @@ export async function restoreSettings(
   draft: Draft,
   changes: readonly StoredChange[],
   rules: RestoreRules,
-): Promise<Restored[]> {
-  return mapInTicks(changes, (change) => ({
-    ...restoreSetting(draft, change, rules),
-    effects: [],
-  }));
+): Promise<RecordResult[]> {
+  return mapInTicks(changes, (change) => restoreSetting(draft, change, rules));
 }
 
-function restoreSetting(draft: Draft, change: StoredChange, rules: RestoreRules): RestoredRecord {
+function restoreSetting(draft: Draft, change: StoredChange, rules: RestoreRules): RecordResult {
   const { key } = change;
   const before = draft.get(SETTINGS, key);
   const reason = obstacleTo(draft, change, rules);
-  if (reason !== undefined) return restoredAs(key, "skipped", { note: reason });
+  if (reason !== undefined) return resultAs(key, "skipped", reason);
   const after = stateBefore(draft, change);
-  if (after === "unknown")
-    return restoredAs(key, "skipped", { note: message("SETTING_OF_EARLIER_VERSION") });
+  if (after === "unknown") return resultAs(key, "skipped", message("SETTING_OF_EARLIER_VERSION"));
   const refusal = refusalOf(() =>
     rules.rights.requireWrite({ kind: SETTINGS, key, before, after }),
   );
-  if (refusal !== undefined)
-    return { ...restoredAs(key, "skipped", { note: refusal.text }), refusal };
+  if (refusal !== undefined) return resultAs(key, "skipped", refusal.text, { refusal });
   if (after === undefined) {
-    if (before === undefined) return restoredAs(key, "unchanged");
+    if (before === undefined) return resultAs(key, "unchanged");
     draft.delete(SETTINGS, key);
-    return restoredAs(key, "deleted");
+    return resultAs(key, "deleted");
   }
   draft.put(SETTINGS, after);
-  if (before === undefined) return restoredAs(key, "created");
+  if (before === undefined) return resultAs(key, "created");
   const differs = COMPARED.filter((member) => before[member] !== after[member]);
-  return restoredAs(key, differs.length === 0 ? "unchanged" : "changed", { differs });
+  return resultAs(key, differs.length === 0 ? "unchanged" : "changed", "", { differs });
 }
 
 /** Members of a setting that a restore changes. */

@@ -4,24 +4,10 @@ import {
   RecordResultSchema,
 } from "../../gen/mooring/v1/effect_pb.js";
 import type { AuditOrigin } from "../audit/entry.ts";
-import { type Effect, effectToProto } from "../history/effect.ts";
+import { effectToProto } from "../history/effect.ts";
+import type { RecordResult } from "../history/record-result.ts";
 import type { Text } from "../messages/message.ts";
 import type { RecordsOfSite, Site } from "./site.ts";
-
-/** Result of a change for one record. */
-export interface RecordResult {
-  /** Name of the record. */
-  readonly name: string;
-  readonly outcome: "created" | "changed" | "deleted" | "unchanged" | "skipped";
-  readonly note: Text;
-  readonly differs: readonly string[];
-  /** Values of the source that the record does not keep. Default: none. */
-  readonly leftOut?: readonly string[];
-  /** Effects on running servers. Default: none. */
-  readonly effects?: readonly Effect[];
-  /** Whether the caller sent values for secrets that it may not read. Default: false. */
-  readonly isGuess?: boolean;
-}
 
 /** Effects of changes of sites on the records of one kind. */
 export interface EffectsOnRecords {

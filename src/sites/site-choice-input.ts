@@ -51,3 +51,14 @@ export function overridesById<O>(
     }),
   );
 }
+
+/** Reports whether an input names sites. */
+export function namesSites({
+  sites,
+  overrides,
+}: {
+  readonly sites?: ChosenSites | undefined;
+  readonly overrides?: Readonly<Record<string, unknown>> | undefined;
+}): boolean {
+  return typeof sites === "object" || Object.keys(overrides ?? {}).length > 0;
+}

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { adoptRound } from "../../src/mounts/adopt.ts";
 import { draftMounts, MOUNTS, mountsByName } from "../../src/mounts/kind.ts";
-import { type Mount, wantedMounts } from "../../src/mounts/mount.ts";
+import type { Mount } from "../../src/mounts/mount.ts";
+import { createMountView } from "../../src/mounts/mount-view.ts";
 import { decideSave, type SaveRules } from "../../src/mounts/save.ts";
 import { createMountRegistry } from "../../src/mounts/site/registry.ts";
 import type { MountRound } from "../../src/mounts/site/round.ts";
@@ -68,7 +69,7 @@ async function adopt(
       mounts,
       others: [],
       driverOf: driverByName,
-      wantedOf: (site) => wantedMounts(mountsByName(ledger.snapshot().of(MOUNTS)), site),
+      wantedOf: createMountView(ledger).wantedOf,
     },
   );
 }

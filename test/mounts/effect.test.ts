@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { effectsOf, effectsOfFollowing, isRunning } from "../../src/mounts/effect.ts";
+import { effectsOf, effectsOfFollowing } from "../../src/mounts/effect.ts";
 import type { Mount } from "../../src/mounts/mount.ts";
 import { NEW_MOUNT } from "../../src/mounts/site/state.ts";
+import { isRunning } from "../../src/records/effect.ts";
 
 const films: Mount = {
   name: "films",

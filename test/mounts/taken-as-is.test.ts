@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { readBuiltIn } from "../../src/drivers/built-in.ts";
 import { COMMON_NAMES } from "../../src/drivers/common-items.ts";
 import type { ConfigItem, DriverInfo } from "../../src/drivers/driver-info.ts";
+import type { RecordResult } from "../../src/history/record-result.ts";
 import { createDraft, type Draft } from "../../src/ledger/draft.ts";
 import { foundInput } from "../../src/mounts/adopt.ts";
 import { writeDocument } from "../../src/mounts/archive/exported-row.ts";
@@ -12,7 +13,7 @@ import { readRows } from "../../src/mounts/archive/row.ts";
 import { isSecretItem, type MountInput } from "../../src/mounts/input.ts";
 import { draftMounts, MOUNTS } from "../../src/mounts/kind.ts";
 import { type Mount, wantedOn } from "../../src/mounts/mount.ts";
-import { decideSave, type Result, type SaveRules } from "../../src/mounts/save.ts";
+import { decideSave, type SaveRules } from "../../src/mounts/save.ts";
 import { compareMount } from "../../src/mounts/site/compare.ts";
 import { readMount } from "../../src/mounts/site/read.ts";
 import { readAddition, type StorageRow } from "../../src/mounts/site/row.ts";
@@ -69,7 +70,11 @@ const rowWith = (driver: string, addition: object, members: object = {}): Storag
 });
 
 /** Adopts a row of the site `one`, as a new mount or into the mount that exists. */
-async function adopt(draft: Draft, row: StorageRow, isShared = false): Promise<readonly Result[]> {
+async function adopt(
+  draft: Draft,
+  row: StorageRow,
+  isShared = false,
+): Promise<readonly RecordResult[]> {
   const mounts = draftMounts(draft);
   const values = readMount(row, byName.get(row.driver));
   if (values === undefined) return expect.unreachable("the addition is JSON");
@@ -221,20 +226,20 @@ async function importInto(
   draft: Draft,
   document: unknown,
   more: { readonly sites?: MountInput["sites"]; readonly passphrase?: string } = {},
-): Promise<readonly Result[]> {
+): Promise<readonly RecordResult[]> {
   const mounts = draftMounts(draft);
   // An export has the sites; for other documents the caller chooses them.
   const chosen = JSON.stringify(document).includes('"mooring"') ? undefined : ("all" as const);
   const options = { sites: chosen, names: rules.sites, ...more };
   const rows = await readRows(rowsOf(document), { mounts, driverOf: rules.driverOf, ...options });
   const inputs = rows.flatMap((row) => ("input" in row ? [row.input] : []));
-  const skipped = rows.flatMap((row): Result[] =>
+  const skipped = rows.flatMap((row): RecordResult[] =>
     "reason" in row ? [{ name: row.path, outcome: "skipped", note: row.reason, differs: [] }] : [],
   );
   return [...(await saveUsable(draft, inputs, mounts, { ...rules, isAdopted: false })), ...skipped];
 }
 
-const notes = (results: readonly Result[]) =>
+const notes = (results: readonly RecordResult[]) =>
   results.map(({ name, outcome, note }) => `${name} ${outcome}: ${note}`);
 
 describe("rows of real servers", () => {

@@ -1,10 +1,11 @@
 import type { ArchiveEntry, Declared } from "../../archive/part.ts";
+import type { RecordResult } from "../../history/record-result.ts";
 import type { Draft } from "../../ledger/draft.ts";
 import { rejectViolations, ServiceError, type Violation } from "../../messages/error.ts";
 import { createTicks } from "../../ticks.ts";
 import type { MountInput } from "../input.ts";
 import type { MountIndex } from "../mount.ts";
-import { decideSave, type Result, type SaveRules } from "../save.ts";
+import { decideSave, type SaveRules } from "../save.ts";
 import { withNotes } from "../usable.ts";
 import { declaredInput } from "./entry.ts";
 import { isSameManaged } from "./same-managed.ts";
@@ -21,7 +22,7 @@ export async function saveDeclared(
   mounts: MountIndex,
   rules: SaveRules,
   { file }: Declared,
-): Promise<readonly Result[]> {
+): Promise<readonly RecordResult[]> {
   const ticks = createTicks();
   const inputs: MountInput[] = [];
   const unchanged = new Set<string>();
@@ -43,7 +44,7 @@ export async function saveDeclared(
   }
   const managedBy = (name: string) => (unchanged.has(name) ? undefined : rules.managedBy(name));
   const saved = await decideSave(draft, inputs, mounts, { ...rules, managedBy }).catch(
-    (error: unknown): Result[] => {
+    (error: unknown): RecordResult[] => {
       if (!(error instanceof ServiceError) || error.violations.length === 0) throw error;
       violations.push(...error.violations.filter(({ field }) => !broken.has(indexOf(field))));
       return [];

@@ -8,18 +8,21 @@ import {
   type LedgerPart,
 } from "../../archive/part.ts";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
+import { type RecordResult, resultAs } from "../../history/record-result.ts";
 import type { Draft } from "../../ledger/draft.ts";
 import { invalid, ServiceError } from "../../messages/error.ts";
 import { joinTexts, message, type Text } from "../../messages/message.ts";
+import { withEffects } from "../../records/effect.ts";
+import { MAX_RECORDS } from "../../records/limit.ts";
 import { PathIndex } from "../../sites/path-index.ts";
 import type { Site } from "../../sites/site.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import { createTicks } from "../../ticks.ts";
-import { decideWithEffects } from "../effect.ts";
+import { effectsOf } from "../effect.ts";
 import type { MountInput } from "../input.ts";
-import { MOUNTS } from "../kind.ts";
+import { MOUNTS, SITE_MOUNTS } from "../kind.ts";
 import { type Mount, type MountIndex, missingFields } from "../mount.ts";
-import { decideSave, type Result, resultAs, type SaveRules } from "../save.ts";
+import { decideSave, type SaveRules } from "../save.ts";
 import type { SiteFamily } from "../site-family.ts";
 import { saveUsable, withNotes } from "../usable.ts";
 import { saveDeclared } from "./declared.ts";
@@ -27,9 +30,6 @@ import { entryToInput, mountToEntry } from "./entry.ts";
 import { replacedSecrets } from "./replaced-secret.ts";
 import { readRows } from "./row.ts";
 import { isSameManaged } from "./same-managed.ts";
-
-/** Maximum number of mounts of an import: that of mounts. */
-const MAX_ROWS = 10_000;
 
 export interface MountPartDeps {
   /**
@@ -62,7 +62,7 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
     revealScope: "mounts:reveal",
     importScopes: ["mounts:write"],
     refusesLimits: true,
-    most: MAX_ROWS,
+    most: MAX_RECORDS,
     export: async ({ grant, names, withSecrets }) => {
       const sites = deps.siteNames();
       const mounts = await deps.list(grant, names);
@@ -110,14 +110,17 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
   async function decide(
     draft: Draft,
     { sites: names, reveals }: Pick<SaveRules, "sites" | "reveals">,
-    save: (mounts: MountIndex) => Promise<readonly Result[]>,
+    save: (mounts: MountIndex) => Promise<readonly RecordResult[]>,
   ): Promise<readonly EntryResult[]> {
     const stored = new Map(
       Array.from(draft.keys(MOUNTS), (name) => [name, draft.get(MOUNTS, name)]),
     );
-    const results = await decideWithEffects(deps.running(), (_draft, mounts) => save(mounts))(
-      draft,
-    );
+    const running = deps.running();
+    const results = await withEffects(
+      SITE_MOUNTS,
+      (change) => effectsOf(change, running),
+      (_draft, mounts) => save(mounts),
+    )(draft);
     return results.map(({ name, outcome, note, differs, isGuess = false, ...rest }) => {
       const { leftOut = [], effects = [] } = rest;
       const mount = outcome === "skipped" ? undefined : draft.get(MOUNTS, name);
@@ -146,7 +149,7 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
     mounts: MountIndex,
     rules: SaveRules,
     { choices }: ImportContext,
-  ): Promise<readonly Result[]> {
+  ): Promise<readonly RecordResult[]> {
     const { sites } = choices;
     if (typeof sites === "object") for (const site of sites) rules.sites.named(site);
     const read = await readRows(rows, { mounts, driverOf, sites, names: rules.sites });
@@ -169,9 +172,9 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
     mounts: MountIndex,
     rules: SaveRules,
     { choices }: ImportContext,
-  ): Promise<readonly Result[]> {
+  ): Promise<readonly RecordResult[]> {
     const inputs: MountInput[] = [];
-    const fixed = new Map<string, Result>();
+    const fixed = new Map<string, RecordResult>();
     const notes = new Map<string, Text>();
     const ticks = createTicks();
     for (const entry of entries) {
@@ -205,7 +208,7 @@ async function saveAll(
   inputs: readonly MountInput[],
   mounts: MountIndex,
   rules: SaveRules,
-): Promise<readonly Result[]> {
+): Promise<readonly RecordResult[]> {
   if (inputs.length === 0) return [];
   try {
     const results = await decideSave(draft, inputs, new PathIndex(mounts), rules);

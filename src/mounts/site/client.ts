@@ -1,4 +1,5 @@
 import { message } from "../../messages/message.ts";
+import { MAX_RECORDS } from "../../records/limit.ts";
 import type { SiteClient } from "../../sync/client.ts";
 import { SiteFailure } from "../../sync/failure.ts";
 import { isStorageRow, type StorageRow } from "./row.ts";
@@ -7,9 +8,6 @@ import { isStorageRow, type StorageRow } from "./row.ts";
 export const MOUNT_LIMIT = 130_000;
 /** Time limit of a read, in milliseconds: a server that adds details of its mounts takes up to 3 s. */
 const LIST_LIMIT = 20_000;
-
-/** Maximum number of mounts of a site. A longer list is refused as a whole: part of it would look like deleted mounts. */
-const MAX_ROWS = 10_000;
 
 /** Kind of a server's refusal of a call about a mount. */
 export type Refusal = "absent" | "already" | "unmounted" | "stored" | "other";
@@ -39,10 +37,11 @@ export function createStorageClient(client: SiteClient, limit = MOUNT_LIMIT): St
         limit: LIST_LIMIT,
       });
       const rows = (data as { readonly content?: unknown } | null)?.content ?? [];
-      if (Array.isArray(rows) && rows.length > MAX_ROWS)
+      // Refused as a whole: part of it would look like deleted mounts.
+      if (Array.isArray(rows) && rows.length > MAX_RECORDS)
         throw new SiteFailure(
           "too_large",
-          message("MOUNT_LIST_TOO_LONG", { count: rows.length, most: MAX_ROWS }),
+          message("MOUNT_LIST_TOO_LONG", { count: rows.length, most: MAX_RECORDS }),
         );
       if (!Array.isArray(rows) || !rows.every(isStorageRow))
         throw new SiteFailure("foreign", message("MOUNT_LIST_INVALID"));

@@ -1,12 +1,13 @@
 import { ROOT } from "../../access/grant.ts";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
+import type { Caller, ChangeOptions } from "../../records/caller.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { onSite } from "../../sites/on-site.ts";
 import type { Site } from "../../sites/site.ts";
 import { adoptContent, adoptRound } from "../adopt.ts";
 import type { MountChanges } from "../changes.ts";
-import type { Caller, ChangeOptions, MountService } from "../mount-service.ts";
+import type { MountService } from "../mount-service.ts";
 import type { MountView } from "../mount-view.ts";
 import type { MountRegistry } from "../site/registry.ts";
 import type { MountRound } from "../site/round.ts";

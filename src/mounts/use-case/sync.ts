@@ -2,6 +2,8 @@ import { doneEntry } from "../../audit/entry.ts";
 import type { AuditEntry } from "../../audit/store.ts";
 import { notFound } from "../../messages/error.ts";
 import { message } from "../../messages/message.ts";
+import { askedKeys } from "../../records/asked.ts";
+import { MAX_SUBJECTS } from "../../records/limit.ts";
 import { onSite } from "../../sites/on-site.ts";
 import type { Site } from "../../sites/site.ts";
 import { pathOn } from "../../sites/site-choice.ts";
@@ -14,7 +16,6 @@ import { isFailing } from "../site/plan.ts";
 import type { MountRegistry } from "../site/registry.ts";
 import type { MountSync } from "../site/sync.ts";
 import type { Status } from "../status.ts";
-import { MAX_SUBJECTS } from "./limit.ts";
 import type { ListTargets } from "./test.ts";
 
 export interface SyncDeps {
@@ -42,7 +43,13 @@ export function syncMounts(changes: MountChanges, deps: SyncDeps): MountService[
   const { view, registry, sync } = deps;
   return async (name, names, origin, signal) => {
     const site = await changes.siteNamed(name);
-    const asked = askedNames(names, site, changes, view);
+    const asked = askedKeys(names, {
+      ofSite: view.wantedOf(site).map((mount) => mount.name),
+      all: view.all(),
+      unknown: changes.unknown,
+      elsewhere: (each) =>
+        notFound(message("MOUNT_NOT_ON_SITE", { site: site.name, name: each.slice(0, 64) })),
+    });
     const subjects = asked.slice(0, MAX_SUBJECTS).map((one) => `mount:${one}`);
     await deps.audit(doneEntry(origin, Date.now(), [name, ...subjects], {}));
     const { rows } = await onSite(sync.read(site.id), signal);
@@ -63,21 +70,4 @@ export function syncMounts(changes: MountChanges, deps: SyncDeps): MountService[
     if (targets.length > 0) await deps.list(targets, ending);
     return mounts.map((mount) => deps.statusOn(mount, site));
   };
-}
-
-/** Names of the mounts to sync; none: all of the site. @throws NOT_FOUND. */
-function askedNames(
-  names: readonly string[],
-  site: Site,
-  changes: MountChanges,
-  view: SyncDeps["view"],
-): readonly string[] {
-  const known = new Set(view.wantedOf(site).map(({ name }) => name));
-  if (names.length === 0) return [...known];
-  const asked = [...new Set(names)];
-  for (const name of asked)
-    if (!view.all().has(name)) throw changes.unknown(name);
-    else if (!known.has(name))
-      throw notFound(message("MOUNT_NOT_ON_SITE", { site: site.name, name: name.slice(0, 64) }));
-  return asked;
 }

@@ -4,6 +4,7 @@ import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { invalid, notFound } from "../../messages/error.ts";
 import { message } from "../../messages/message.ts";
 import { waitAtMost } from "../../pause.ts";
+import { MAX_REQUEST, MAX_SUBJECTS } from "../../records/limit.ts";
 import type { SiteRegistry } from "../../sites/registry.ts";
 import type { Site } from "../../sites/site.ts";
 import { isOnSite } from "../../sites/site-choice.ts";
@@ -18,7 +19,6 @@ import { isPending } from "../site/state.ts";
 import type { MountSync } from "../site/sync.ts";
 import type { Status } from "../status.ts";
 import { type Arrival, type Target, type TestResult, testMounts } from "../test.ts";
-import { MAX_REQUEST, MAX_SUBJECTS } from "./limit.ts";
 
 /** Longest wait for a change that is being brought to a site, in milliseconds. */
 const PATIENCE = 10_000;

@@ -7,24 +7,24 @@ import {
   type ImportContext,
   type LedgerPart,
 } from "../../archive/part.ts";
+import { type RecordResult, resultAs } from "../../history/record-result.ts";
 import type { Draft } from "../../ledger/draft.ts";
 import { entryProblem } from "../../messages/entry-problem.ts";
 import { invalid, rejectViolations, ServiceError, type Violation } from "../../messages/error.ts";
 import { joinTexts, message, type Text } from "../../messages/message.ts";
+import { withEffects } from "../../records/effect.ts";
+import { MAX_RECORDS } from "../../records/limit.ts";
 import { PathIndex } from "../../sites/path-index.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import { createTicks } from "../../ticks.ts";
-import { withEffects } from "../effect.ts";
 import { type RuleInput, withRuleInput } from "../input.ts";
-import { RULES } from "../kind.ts";
+import { RULES, SITE_RULES } from "../kind.ts";
 import { passwordFields, type Rule, type RuleIndex } from "../rule.ts";
 import type { RulesOnSites } from "../rules-on-sites.ts";
-import { changedMembers, decideSave, type Result, resultAs, type SaveRules } from "../save.ts";
+import { changedMembers, decideSave, type SaveRules } from "../save.ts";
 import { readEntry, replacedPasswords, ruleToEntry } from "./entry.ts";
 import { readRow } from "./row.ts";
 
-/** Maximum number of rules of an import, equal to that of stored rules. */
-const MAX_ROWS = 10_000;
 /** Maximum number of unknown sites in a note. */
 const MAX_HINTS = 5;
 
@@ -53,7 +53,7 @@ export function createRulePart(deps: RulePartDeps): LedgerPart<Draft> {
     revealScope: "rules:reveal",
     importScopes: ["rules:write"],
     refusesLimits: true,
-    most: MAX_ROWS,
+    most: MAX_RECORDS,
     export: async ({ grant, names, withSecrets }) => {
       const sites = deps.siteNames();
       const rules = await deps.list(grant, names);
@@ -80,7 +80,7 @@ export function createRulePart(deps: RulePartDeps): LedgerPart<Draft> {
       const stored = new Map(
         Array.from(draft.keys(RULES), (path) => [path, draft.get(RULES, path)]),
       );
-      const results = await withEffects(deps.onSites, (_draft, index) =>
+      const results = await withEffects(SITE_RULES, deps.onSites.effectsOf, (_draft, index) =>
         save(draft, given, { index, rules, context }),
       )(draft);
       return results.map(({ name, outcome, note, differs, leftOut = [], effects }) => {
@@ -112,7 +112,7 @@ interface Saving {
   readonly context: ImportContext;
 }
 
-function save(draft: Draft, given: GivenEntries, saving: Saving): Promise<readonly Result[]> {
+function save(draft: Draft, given: GivenEntries, saving: Saving): Promise<readonly RecordResult[]> {
   if (given.entries === undefined) return saveRows(draft, given.rows, saving);
   const { declared } = saving.context.choices;
   return declared === undefined
@@ -125,7 +125,7 @@ async function saveRows(
   draft: Draft,
   rows: readonly unknown[],
   { index, rules, context }: Saving,
-): Promise<readonly Result[]> {
+): Promise<readonly RecordResult[]> {
   const { sites } = context.choices;
   if (typeof sites === "object") for (const site of sites) rules.sites.named(site);
   const read = rows.map((row) => readRow(row, { sites, isNew: (path) => !index.has(path) }));
@@ -145,11 +145,11 @@ async function saveEntries(
   draft: Draft,
   entries: readonly ArchiveEntry[],
   { index, rules, context }: Saving,
-): Promise<readonly Result[]> {
+): Promise<readonly RecordResult[]> {
   const ticks = createTicks(context.signal);
   const inputs: RuleInput[] = [];
   const notes = new Map<string, Text>();
-  const fixed: Result[] = [];
+  const fixed: RecordResult[] = [];
   for (const entry of entries) {
     if (ticks.isDue()) await ticks.next();
     const read = readEntry(entry, index.get(entry.name), {
@@ -190,7 +190,7 @@ async function saveDeclared(
   draft: Draft,
   entries: readonly ArchiveEntry[],
   { index, rules, context }: Saving,
-): Promise<readonly Result[]> {
+): Promise<readonly RecordResult[]> {
   const violations: Violation[] = [];
   const unchanged = new Set<string>();
   const inputs = entries.map((entry, at): RuleInput => {
@@ -217,7 +217,7 @@ async function saveAll(
   inputs: readonly RuleInput[],
   index: RuleIndex,
   rules: SaveRules,
-): Promise<readonly Result[]> {
+): Promise<readonly RecordResult[]> {
   if (inputs.length === 0) return [];
   try {
     const saved = await decideSave(draft, inputs, new PathIndex(index), rules);
@@ -234,9 +234,9 @@ async function saveEach(
   inputs: readonly RuleInput[],
   index: RuleIndex,
   rules: SaveRules,
-): Promise<Result[]> {
+): Promise<RecordResult[]> {
   const ticks = createTicks();
-  const results: Result[] = [];
+  const results: RecordResult[] = [];
   const paths = new Set<string>();
   for (const input of inputs) {
     if (ticks.isDue()) await ticks.next();
@@ -250,7 +250,7 @@ async function saveEach(
     const before = index.get(path);
     try {
       const [result] = await decideSave(draft, [input], index, rules);
-      results.push(withNotes(result as Result, input, rules.sites));
+      results.push(withNotes(result as RecordResult, input, rules.sites));
     } catch (error) {
       if (before === undefined) index.delete(path);
       else index.set(path, before);
@@ -262,7 +262,11 @@ async function saveEach(
 }
 
 /** Adds notes about values that the source lacks, or that the rule does not keep. */
-function withNotes(result: Result, input: RuleInput | undefined, names: SiteNames): Result {
+function withNotes(
+  result: RecordResult,
+  input: RuleInput | undefined,
+  names: SiteNames,
+): RecordResult {
   const { lost = [], leftOut = [] } = input ?? {};
   const ids = lost.map((site) => (site === "" ? "" : (names.idOf(site) ?? "")));
   const items = passwordFields(ids, names).join(", ");

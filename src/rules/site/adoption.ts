@@ -1,16 +1,19 @@
 import { Code } from "@connectrpc/connect";
+import { type RecordResult, resultAs } from "../../history/record-result.ts";
 import type { Draft } from "../../ledger/draft.ts";
 import { NO_RECORD } from "../../ledger/record-etag.ts";
 import { entryProblem } from "../../messages/entry-problem.ts";
 import { ServiceError } from "../../messages/error.ts";
 import { joinTexts, message } from "../../messages/message.ts";
 import { ownValue } from "../../own-value.ts";
+import type { RecordEtag } from "../../records/etag.ts";
+import { removeFromSite } from "../../records/leave.ts";
 import type { Site } from "../../sites/site.ts";
 import { isOnSite, siteNamesOf } from "../../sites/site-choice.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import { createTicks } from "../../ticks.ts";
 import type { RuleInput } from "../input.ts";
-import { RULES } from "../kind.ts";
+import { SITE_RULES } from "../kind.ts";
 import {
   RULE_MEMBERS,
   type Rule,
@@ -18,10 +21,8 @@ import {
   type RuleMember,
   type RuleValues,
   type WantedRule,
-  withoutSite,
 } from "../rule.ts";
-import type { RuleEtag } from "../rule-etag.ts";
-import { decideSave, type Result, resultAs, type SaveRules } from "../save.ts";
+import { decideSave, type SaveRules } from "../save.ts";
 import { compareRule } from "./compare.ts";
 import type { RuleRound } from "./round.ts";
 import {
@@ -99,7 +100,7 @@ export function foundInput(
   }: {
     readonly users: Pick<SiteUsers, "nameOf">;
     readonly sites: SiteNames;
-    readonly etagOf: RuleEtag;
+    readonly etagOf: RecordEtag<Rule>;
   },
 ): RuleInput {
   const there = valuesOf(row, users);
@@ -162,9 +163,9 @@ export async function takeRules(
     readonly users: Pick<SiteUsers, "nameOf">;
     readonly options: SaveRules;
   },
-): Promise<readonly Result[]> {
+): Promise<readonly RecordResult[]> {
   const ticks = createTicks();
-  const results: Result[] = [];
+  const results: RecordResult[] = [];
   for (const rule of found.rules) {
     if (ticks.isDue()) await ticks.next();
     const before = rules.get(rule.name);
@@ -182,40 +183,18 @@ export async function takeRules(
   }
   for (const name of found.gone) {
     const file = options.managedBy(name);
-    results.push(
-      ...(file === undefined
-        ? unassign(draft, rules, name, { siteId: site.id, sites: options.sites })
-        : [resultAs(name, "skipped", message("MANAGED_BY_FILE", { file }))]),
-    );
+    if (file !== undefined) {
+      results.push(resultAs(name, "skipped", message("MANAGED_BY_FILE", { file })));
+      continue;
+    }
+    const place = { siteId: site.id, sites: options.sites };
+    const removed = removeFromSite(draft, SITE_RULES, name, place);
+    if (removed === undefined) continue;
+    if (removed.left === undefined) rules.delete(name);
+    else rules.set(name, removed.left);
+    results.push(removed.result);
   }
   return results;
-}
-
-/** Removes a rule that was deleted on a site, or only its assignment to this site. */
-function unassign(
-  draft: Draft,
-  rules: RuleIndex,
-  name: string,
-  { siteId, sites }: { readonly siteId: string; readonly sites: SiteNames },
-): readonly Result[] {
-  const rule = draft.get(RULES, name);
-  if (rule === undefined) return [];
-  const others = sites.ids.filter((id) => id !== siteId && isOnSite(rule, id));
-  if (others.length === 0) {
-    draft.delete(RULES, name);
-    rules.delete(name);
-    return [resultAs(name, "deleted", "")];
-  }
-  const left = { ...withoutSite(rule, siteId), siteIds: others };
-  draft.put(RULES, left);
-  rules.set(name, left);
-  const names = others.map(sites.nameOf).join(", ");
-  return [
-    {
-      ...resultAs(name, "changed", message("STAYS_ON_SITES", { sites: names })),
-      differs: ["sites"],
-    },
-  ];
 }
 
 /** States of adopted rules: both sides are equal, passwords included. */

@@ -1,12 +1,10 @@
 import { message } from "../../messages/message.ts";
+import { MAX_RECORDS } from "../../records/limit.ts";
 import type { SiteClient } from "../../sync/client.ts";
 import { SiteFailure } from "../../sync/failure.ts";
 import { readPages } from "../../sync/page.ts";
 import { createUserClient } from "../../users/client.ts";
 import { createSiteUsers, isRuleRow, type RuleRow, type SiteUsers } from "./row.ts";
-
-/** Maximum number of rules of a site. A longer list is refused as a whole: part of it would look like deleted rules. */
-const MAX_ROWS = 10_000;
 
 /** Kind of a server's refusal of a call about a rule. */
 export type Refusal = "absent" | "taken" | "other";
@@ -27,7 +25,11 @@ export function createRuleClient(client: SiteClient): RuleClient {
   const at = "/api/admin/meta";
   return {
     list: () =>
-      readPages(client, `${at}/list`, { isRow: isRuleRow, idOf: ({ id }) => id, most: MAX_ROWS }),
+      readPages(client, `${at}/list`, {
+        isRow: isRuleRow,
+        idOf: ({ id }) => id,
+        most: MAX_RECORDS,
+      }),
     get: async (id) => {
       try {
         const row = await client.call("GET", `${at}/get?id=${known(id)}`);

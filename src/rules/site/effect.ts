@@ -1,29 +1,14 @@
 import type { Effect } from "../../history/effect.ts";
+import type { RecordChange } from "../../records/effect.ts";
 import type { Site } from "../../sites/site.ts";
 import { isOnSite } from "../../sites/site-choice.ts";
 import { RULE_MEMBERS, type Rule, type RuleValues, wantedOn } from "../rule.ts";
 import { isManaged, type RuleState } from "./state.ts";
 
-/** Reports whether the rules of a site are written to its server. */
-export function isRunning(
-  { mode, paused }: { readonly mode: string; readonly paused: boolean },
-  { contacted }: { readonly contacted: boolean },
-): boolean {
-  return mode === "follow" && !paused && contacted;
-}
-
 /** Rule on a server: where it is, and what it holds. */
 interface Placed {
   readonly path: string;
   readonly values: RuleValues;
-}
-
-/** Change of one rule. */
-interface RuleChange {
-  /** Undefined: it did not exist. */
-  readonly before: Rule | undefined;
-  /** Undefined: it was deleted. */
-  readonly after: Rule | undefined;
 }
 
 /**
@@ -33,7 +18,7 @@ interface RuleChange {
  * @param sites those whose rules are written to their servers.
  */
 export function effectsOf(
-  { before, after }: RuleChange,
+  { before, after }: Pick<RecordChange<Rule>, "before" | "after">,
   sites: readonly Pick<Site, "id" | "name">[],
 ): readonly Effect[] {
   if (before === undefined) return [];

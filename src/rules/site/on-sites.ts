@@ -1,38 +1,38 @@
 import { outsideLimits, ROOT } from "../../access/grant.ts";
 import { doneEntry } from "../../audit/entry.ts";
 import type { AuditEntry } from "../../audit/store.ts";
+import { type RecordResult, resultAs } from "../../history/record-result.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { RevisionOrigin } from "../../ledger/store.ts";
-import { memoize } from "../../memoize.ts";
 import { notFound } from "../../messages/error.ts";
 import { joinTexts, message } from "../../messages/message.ts";
 import { didYouMean } from "../../messages/nearest.ts";
 import { ownValue } from "../../own-value.ts";
+import { askedKeys } from "../../records/asked.ts";
+import type { Caller, ChangeOptions, Saved } from "../../records/caller.ts";
+import { isRunning, withEffects } from "../../records/effect.ts";
+import { createRecordEtag } from "../../records/etag.ts";
+import { MAX_SUBJECTS } from "../../records/limit.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { onSite } from "../../sites/on-site.ts";
 import type { KindOfSites } from "../../sites/record-effect.ts";
 import type { SiteRegistry } from "../../sites/registry.ts";
-import { MAX_SITES, type Site } from "../../sites/site.ts";
+import type { Site } from "../../sites/site.ts";
 import { isOnSite } from "../../sites/site-choice.ts";
 import { createSummaries } from "../../sites/summary.ts";
-import { withEffects } from "../effect.ts";
-import { RULES, rulesByPath } from "../kind.ts";
-import { type Rule, type WantedRule, wantedRules } from "../rule.ts";
-import { createRuleEtag } from "../rule-etag.ts";
-import type { Caller, ChangeOptions, Saved } from "../rule-service.ts";
+import { SITE_RULES } from "../kind.ts";
+import type { Rule, WantedRule } from "../rule.ts";
+import type { RuleView } from "../rule-view.ts";
 import type { RulesOnSites } from "../rules-on-sites.ts";
-import { type Result, resultAs, type SaveRules } from "../save.ts";
+import type { SaveRules } from "../save.ts";
 import { subjectOf } from "../subject.ts";
 import { adoptedStates, findRules, takeRules } from "./adoption.ts";
-import { effectsOf, effectsOfFollowing, effectsOn, isRunning } from "./effect.ts";
+import { effectsOf, effectsOfFollowing, effectsOn } from "./effect.ts";
 import type { RuleRound } from "./round.ts";
 import { hideWarning, NO_USERS, valuesOf } from "./row.ts";
 import { isManaged, NEW_RULE, type RuleRegistry, type RuleState } from "./state.ts";
 import { ruleStatus } from "./status.ts";
 import type { RuleSync } from "./sync.ts";
-
-/** Maximum number of rules that an audit row names. */
-const MAX_SUBJECTS = 100;
 
 export interface RulesOnSitesDeps {
   readonly ledger: Ledger;
@@ -45,22 +45,6 @@ export interface RulesOnSitesDeps {
   readonly declaredBy: (path: string) => string | undefined;
   /** Records a request that changes nothing in Mooring. */
   readonly audit: (entry: AuditEntry) => Promise<void>;
-}
-
-/** Rules at the newest revision. The same objects until a rule changes. */
-export interface RuleView {
-  /** All rules, by path. */
-  all(): ReadonlyMap<string, Rule>;
-  /** Desired rules of a site, with its overrides applied. */
-  wantedOf(site: Pick<Site, "id">): readonly WantedRule[];
-}
-
-export function createRuleView(ledger: Pick<Ledger, "snapshot">): RuleView {
-  const all = (): ReadonlyMap<string, Rule> => rulesByPath(ledger.snapshot().of(RULES));
-  const wanted = memoize((rules: ReadonlyMap<string, Rule>) =>
-    memoize((id: string) => wantedRules(rules, { id }), { limit: MAX_SITES }),
-  );
-  return { all, wantedOf: ({ id }) => wanted(all())(id) };
 }
 
 /** Rules on the servers of sites, with what the sites and the upstream need of them. */
@@ -123,7 +107,16 @@ export function createRulesOnSites(deps: RulesOnSitesDeps): LiveRules {
       return compareResults(round, site, view.wantedOf(site), registry.records(site.id));
     },
     sync: async (site, paths, origin, signal) => {
-      const asked = askedPaths(paths, site, view);
+      const asked = askedKeys(paths, {
+        ofSite: view.wantedOf(site).map(({ name }) => name),
+        all: view.all(),
+        unknown: (path) => {
+          const hint = didYouMean(path, view.all().keys());
+          return notFound(message("RULE_NOT_FOUND", { path: path.slice(0, 255), hint }));
+        },
+        elsewhere: (path) =>
+          notFound(message("RULE_NOT_ON_SITE", { site: site.name, path: path.slice(0, 255) })),
+      });
       const subjects = asked.slice(0, MAX_SUBJECTS).map(subjectOf);
       await deps.audit(doneEntry(origin, Date.now(), [site.name, ...subjects], {}));
       // A site without rules in Mooring is read, so that it counts as contacted.
@@ -175,7 +168,7 @@ function createAdoption(
     ) => ReturnType<RulesOnSites["effectsOf"]>;
   },
 ) {
-  const etagOf = createRuleEtag(fingerprint);
+  const etagOf = createRecordEtag(fingerprint, SITE_RULES.keyOf);
   return async (
     round: RuleRound,
     site: Site,
@@ -202,8 +195,10 @@ function createAdoption(
     const users = round.users ?? NO_USERS;
     const { result, revision } = await ledger.change(
       origin,
-      withEffects({ effectsOf: (change) => running.effectsOf(change, site) }, (draft, rules) =>
-        takeRules(draft, found, rules, { site, users, options }),
+      withEffects(
+        SITE_RULES,
+        (change) => running.effectsOf(change, site),
+        (draft, rules) => takeRules(draft, found, rules, { site, users, options }),
       ),
       { dryRun },
     );
@@ -219,31 +214,17 @@ function createAdoption(
   };
 }
 
-/** Paths of the rules to sync; none: all of the site. @throws NOT_FOUND. */
-function askedPaths(paths: readonly string[], site: Site, view: RuleView): readonly string[] {
-  const known = new Set(view.wantedOf(site).map(({ name }) => name));
-  if (paths.length === 0) return [...known];
-  const asked = [...new Set(paths)];
-  for (const path of asked)
-    if (!view.all().has(path)) {
-      const hint = didYouMean(path, view.all().keys());
-      throw notFound(message("RULE_NOT_FOUND", { path: path.slice(0, 255), hint }));
-    } else if (!known.has(path))
-      throw notFound(message("RULE_NOT_ON_SITE", { site: site.name, path: path.slice(0, 255) }));
-  return asked;
-}
-
 /** Plan of a sync: calls to make, and rules to leave unchanged. */
 function compareResults(
   round: RuleRound,
   site: Pick<Site, "name">,
   wanted: readonly WantedRule[],
   known: ReadonlyMap<string, RuleState>,
-): readonly Result[] {
+): readonly RecordResult[] {
   const users = round.users ?? NO_USERS;
   const byId = new Map(round.rows.map((row) => [row.id, row]));
   const names = new Set(wanted.map(({ name }) => name));
-  const assigned = wanted.map((rule): Result => {
+  const assigned = wanted.map((rule): RecordResult => {
     const state = ownValue(round.states, rule.name) ?? known.get(rule.name) ?? NEW_RULE;
     const { differs, error, hindrance } = state;
     const row = state.absent ? undefined : byId.get(state.id);
@@ -257,7 +238,7 @@ function compareResults(
     const note = joinTexts([error, hideWarning(row)]);
     return { name: rule.name, outcome: "changed", note, differs, effects };
   });
-  const gone = Object.entries(round.states).flatMap(([name, state]): Result[] => {
+  const gone = Object.entries(round.states).flatMap(([name, state]): RecordResult[] => {
     const row = byId.get(state?.id ?? 0);
     if (names.has(name) || state === undefined || row === undefined) return [];
     const placed = { path: row.path, values: valuesOf(row, users) };

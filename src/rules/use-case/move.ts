@@ -1,5 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { outsideLimits } from "../../access/grant.ts";
+import { resultAs } from "../../history/record-result.ts";
 import { failedPrecondition, invalid, ServiceError } from "../../messages/error.ts";
 import { message, problemAt } from "../../messages/message.ts";
 import { findClash } from "../../sites/path-index.ts";
@@ -9,7 +10,7 @@ import type { RuleChanges } from "../changes.ts";
 import { RULES } from "../kind.ts";
 import { isAllowed, type Rule } from "../rule.ts";
 import type { RuleService } from "../rule-service.ts";
-import { checkExpected, resultAs } from "../save.ts";
+import { checkExpected } from "../save.ts";
 
 /** Gives a rule another path, with its values, its passwords and its sites. */
 export function moveRule(

@@ -1,9 +1,10 @@
 import { Code } from "@connectrpc/connect";
 import { type AuditOrigin, doneEntry } from "../../audit/entry.ts";
 import type { AuditEntry } from "../../audit/store.ts";
+import type { RecordResult } from "../../history/record-result.ts";
 import { failedPrecondition, ServiceError } from "../../messages/error.ts";
 import { message } from "../../messages/message.ts";
-import type { KindOfSites, KindResult, RecordResult } from "../record-effect.ts";
+import type { KindOfSites, KindResult } from "../record-effect.ts";
 import { addressOf, type SiteRegistry } from "../registry.ts";
 import type { Site, SiteView } from "../site.ts";
 import type { SiteKeys } from "../site-keys.ts";

@@ -1,0 +1,49 @@
+import type { Effect } from "../history/effect.ts";
+import type { RecordResult } from "../history/record-result.ts";
+import type { Draft } from "../ledger/draft.ts";
+import type { RecordIndex, SiteKind, SiteRecord } from "./kind.ts";
+
+/** Change of one record. */
+export interface RecordChange<R> {
+  /** Undefined: it did not exist. */
+  readonly before: R | undefined;
+  /** Undefined: it was deleted. */
+  readonly after: R | undefined;
+  /** Names of what differs. Values are not compared: that would reveal secrets. */
+  readonly differs: readonly string[];
+}
+
+/** Decides a change on a draft. @param records all records of the draft; it may change them. */
+export type Decide<R extends SiteRecord, T> = (
+  draft: Draft,
+  records: RecordIndex<R>,
+) => readonly T[] | Promise<readonly T[]>;
+
+/** Result of a change with its effects on servers. */
+export type WithEffects<T> = T & { readonly effects: readonly Effect[] };
+
+/** Adds the effects of a change on servers to its results. */
+export function withEffects<R extends SiteRecord, T extends Pick<RecordResult, "name" | "differs">>(
+  { token, ofDraft }: SiteKind<R>,
+  effectsOf: (change: RecordChange<R>) => readonly Effect[],
+  decide: Decide<R, T>,
+): (draft: Draft) => Promise<readonly WithEffects<T>[]> {
+  return async (draft) => {
+    const records = ofDraft(draft);
+    const before = new Map(records);
+    const results = await decide(draft, records);
+    return results.map((result) => {
+      const { name, differs } = result;
+      const change = { before: before.get(name), after: draft.get(token, name), differs };
+      return { ...result, effects: effectsOf(change) };
+    });
+  };
+}
+
+/** Reports whether the records of a site are written to its server. */
+export function isRunning(
+  { mode, paused }: { readonly mode: string; readonly paused: boolean },
+  { contacted }: { readonly contacted: boolean },
+): boolean {
+  return mode === "follow" && !paused && contacted;
+}
