@@ -21,6 +21,8 @@ describe("the width of a line", () => {
     ["🏠", 2],
     ["👨‍👩‍👧", 2],
     ["❤️", 2],
+    ["ｶﾞｷﾞ", 4],
+    ["☰ menu", 7],
     ["a\u200bb", 2],
   ])("of %j is %i columns", (line, width) => {
     expect(displayWidth(line)).toBe(width);
