@@ -11,16 +11,22 @@ const entries = [
   ...[...read("shell/pages.ts").matchAll(/import\("\.\.\/(.+?)"\)/g)].map(([, file = ""]) => file),
 ];
 
-/** Parts of pages that are loaded when they are first shown: a page, and a part of it. */
-const parts = entries.flatMap((entry) =>
-  [...importsOf(entry)]
-    .flatMap((file) =>
-      [...readFileSync(file, "utf8").matchAll(/\bimport\("(\.{1,2}\/.+?\.tsx)"\)/g)].map(
-        ([, path = ""]) => relative(FOLDER, resolve(dirname(file), path)),
-      ),
-    )
-    .map((part) => [entry, part] as const),
-);
+/** Parts that an entry loads when they are first shown, and those that these load. */
+function partsOf(entry: string, found: Set<string> = new Set()): ReadonlySet<string> {
+  for (const file of importsOf(entry))
+    for (const [, path = ""] of readFileSync(file, "utf8").matchAll(
+      /\bimport\("(\.\.?\/.+?\.tsx)"\)/g,
+    )) {
+      const part = relative(FOLDER, resolve(dirname(file), path));
+      if (found.has(part) || entries.includes(part)) continue;
+      found.add(part);
+      partsOf(part, found);
+    }
+  return found;
+}
+
+/** A page, and a part of it. */
+const parts = entries.flatMap((entry) => [...partsOf(entry)].map((part) => [entry, part] as const));
 
 function read(file: string): string {
   return readFileSync(join(FOLDER, file), "utf8");

@@ -1,5 +1,6 @@
 import type { auditTexts } from "./en/audit.ts";
 import type { backupTexts } from "./en/backup.ts";
+import type { daysTexts } from "./en/days.ts";
 import type { driversTexts } from "./en/drivers.ts";
 import type { historyTexts } from "./en/history.ts";
 import type { mountDialogTexts } from "./en/mount-dialogs.ts";
@@ -21,6 +22,7 @@ export type MessageKey =
   | keyof typeof en
   | keyof typeof auditTexts
   | keyof typeof backupTexts
+  | keyof typeof daysTexts
   | keyof typeof driversTexts
   | keyof typeof historyTexts
   | keyof typeof mountDialogTexts

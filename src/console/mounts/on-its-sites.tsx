@@ -5,6 +5,7 @@ import { problemOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
+import { lazy } from "../components/lazy.tsx";
 import { Notice } from "../components/state.tsx";
 import { When } from "../components/text.tsx";
 import { t } from "../i18n/language.ts";
@@ -12,6 +13,8 @@ import { OnSite } from "./list.tsx";
 
 /** Time limit of a test or of mounting again, in milliseconds. */
 const PATIENCE = 300_000;
+
+const Days = lazy(async () => (await import("../days/strip.tsx")).OneStrip);
 
 /** State of a mount on each of its sites, with cause, remedy, a test and mounting again. */
 export function OnItsSites({ mount }: { readonly mount: Mount }) {
@@ -79,6 +82,9 @@ function OneSite({ mount, of }: { readonly mount: Mount; readonly of: MountStatu
       {busy.value && <p class="quiet small">{t("mount.asking")}</p>}
       {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
       {tested.value !== undefined && <TestOutcome of={tested.value} />}
+      {may("incidents:read") && (
+        <Days site={of.site} mountPath={mount.overrides[of.site]?.mountPath || mount.mountPath} />
+      )}
     </li>
   );
 }

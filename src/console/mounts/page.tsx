@@ -8,6 +8,7 @@ import { followMounts, mounts, mountsFailure } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { Filters } from "../components/filters.tsx";
+import { lazy } from "../components/lazy.tsx";
 import { Empty, Notice } from "../components/state.tsx";
 import { When } from "../components/text.tsx";
 import { useCall, useFollow } from "../components/use-call.ts";
@@ -60,7 +61,26 @@ export default function MountsPage() {
       ) : (
         <ShownMounts mounts={[...known.values()]} />
       )}
+      {may("incidents:read") && <MountDays />}
     </>
+  );
+}
+
+const AllMountDays = lazy(async () => (await import("../days/all-mounts.tsx")).AllMountDays);
+
+/** Last days of all mounts, read when they are opened. */
+function MountDays() {
+  const isOpen = useSignal(false);
+  return (
+    <details
+      class="sheet"
+      onToggle={({ currentTarget }) => {
+        isOpen.value = currentTarget.open;
+      }}
+    >
+      <summary class="sheet-title">{t("mounts.days")}</summary>
+      {isOpen.value && <AllMountDays />}
+    </details>
   );
 }
 

@@ -26,7 +26,9 @@ const NEWEST = 8;
 /** Overview: figures, conditions that need attention, and recent changes. */
 export default function OverviewPage() {
   const known = settings.value;
-  const { data: status } = useCall(statusToLookAt, [connection.value === "live"]);
+  const live = connection.value === "live";
+  const { data: status } = useCall(statusToLookAt, [live]);
+  const { data: sites = [] } = useCall(allSites, [live]);
   const version = status?.version;
   return (
     <>
@@ -41,11 +43,18 @@ export default function OverviewPage() {
         </p>
       </PageHead>
       {may("settings:read") && <Figures />}
-      <Attention status={status} />
+      <Attention status={status} sites={sites} />
+      {may("incidents:read") && (sites.length > 0 || !may("sites:read")) && <Days />}
       {may("history:read") && <Newest />}
       {!may("root") && <OwnToken />}
     </>
   );
+}
+
+/** Last days of sites and mounts. Their code is loaded after the page, and not without sites. */
+function Days() {
+  const { data } = useCall(() => import("../days/overview.tsx"), []);
+  return data === undefined ? null : <data.DaysOverview />;
 }
 
 function Figures() {
@@ -123,13 +132,19 @@ function Newest() {
 const SOON = 14 * 86_400_000;
 
 /** Conditions that need attention, as far as the token's rights show them; usually none. */
-function Attention({ status }: { readonly status: ServiceStatus | undefined }) {
+function Attention(props: {
+  readonly status: ServiceStatus | undefined;
+  readonly sites: readonly Site[];
+}) {
+  const { status } = props;
+  const sites = props.sites.filter((site) =>
+    ["differs", "failing", "stuck"].includes(site.status?.state ?? ""),
+  );
   const all = [...(settings.value?.byKey.values() ?? [])];
   const old = all.filter(({ flag }) => flag === 3);
   const waiting = edits.value.size;
   const contested = conflicts.value.length;
   const live = connection.value === "live";
-  const { data: sites = [] } = useCall(sitesToLookAt, [live]);
   const { data: tokens = [] } = useCall(tokensThatEnd, [live]);
   const { problems = [], endingTokens = 0, incidents = 0 } = status ?? {};
   const own = rights.value?.end;
@@ -202,14 +217,11 @@ function Attention({ status }: { readonly status: ServiceStatus | undefined }) {
   );
 }
 
-/** Sites that need attention. Their part of the contract is loaded after the page. */
-async function sitesToLookAt(signal: AbortSignal): Promise<readonly Site[]> {
+/** All sites that the token may read. Their part of the contract is loaded after the page. */
+async function allSites(signal: AbortSignal): Promise<readonly Site[]> {
   if (!may("sites:read")) return [];
   const { siteService } = await import("../api/sites.ts");
-  const { sites } = await siteService.listSites({}, { signal });
-  return sites.filter(({ status }) =>
-    ["differs", "failing", "stuck"].includes(status?.state ?? ""),
-  );
+  return (await siteService.listSites({}, { signal })).sites;
 }
 
 /** Tokens that expire soon and have no successor. */

@@ -7,6 +7,7 @@ import { may } from "../api/rights.ts";
 import { siteService } from "../api/sites.ts";
 import { Button } from "../components/button.tsx";
 import { Confirm } from "../components/dialog.tsx";
+import { lazy } from "../components/lazy.tsx";
 import { Notice } from "../components/state.tsx";
 import { Fact, When } from "../components/text.tsx";
 import { useCall } from "../components/use-call.ts";
@@ -23,6 +24,8 @@ import { SiteLog } from "./site-log.tsx";
 import { SiteMounts } from "./site-mounts.tsx";
 
 addMessages(mountsTexts, recordsTexts);
+
+const Days = lazy(async () => (await import("../days/strip.tsx")).OneStrip);
 
 /** Site with its status, differences and actions. */
 export function OneSite({ site }: { readonly site: Site }) {
@@ -52,6 +55,7 @@ export function OneSite({ site }: { readonly site: Site }) {
         </Notice>
       )}
       <Facts site={site} />
+      {may("incidents:read") && <Days site={site.name} mountPath="" />}
       {may("settings:read") && (
         <SiteDifferences site={site} turn={turn.value} onDone={() => (turn.value += 1)} />
       )}

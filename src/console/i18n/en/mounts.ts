@@ -37,6 +37,7 @@ export const mountsTexts = {
   "mounts.about": "A mount is a storage of sites. Create one, or adopt those of a site.",
   "mounts.adopt": "Adopt mounts of a site",
   "mounts.adoptAbout": "Nothing is written on the site. Its storages become mounts here.",
+  "mounts.days": "Last 30 days of all mounts",
   "mounts.gone": "The mount {name} does not exist any more.",
   "mounts.import": "Import",
   "mounts.look": "Preview the adoption",
