@@ -5,18 +5,22 @@ import type {
   ArchiveResult,
   RestoreBackupResponse,
 } from "../../../gen/mooring/v1/backup_service_pb.js";
-import type { PendingSite } from "../../../gen/mooring/v1/setting_pb.js";
 import { importDocument } from "../../client/backup-document.ts";
 import { backupService } from "../api/backup.ts";
 import { type Failure, failureOf, memberOf } from "../api/failure.ts";
 import { asOwn, settings } from "../api/live.ts";
-import { Button, Icon } from "../components/button.tsx";
+import { Button } from "../components/button.tsx";
 import { Check, Field, ReasonField } from "../components/field.tsx";
 import { mistakeOf } from "../components/json-mistake.ts";
-import { Notice } from "../components/state.tsx";
-import { number, t } from "../i18n/language.ts";
+import { Notice, Skeleton } from "../components/state.tsx";
+import { useTask } from "../components/task.tsx";
+import { t } from "../i18n/language.ts";
+import { PendingSites } from "../records/record-form.tsx";
+import { Effects } from "../records/results.tsx";
 import { href } from "../shell/location.ts";
-import { Parts, partName, RESTORED } from "./parts.tsx";
+import { DropZone } from "./drop-zone.tsx";
+import { countOf, OutcomeTable } from "./outcome-table.tsx";
+import { Parts, RESTORED } from "./parts.tsx";
 import { Passphrase } from "./passphrase.tsx";
 
 /** Pause after a key press before the passphrase is tried, in milliseconds. */
@@ -28,204 +32,237 @@ interface Backup {
   readonly document: JsonObject | undefined;
 }
 
+/** Choices of an import. */
+interface Choices {
+  readonly passphrase: string;
+  readonly skipInvalid: boolean;
+  readonly includeServerOwn: boolean;
+  readonly pauseSites: boolean;
+  readonly replaceSecrets: boolean;
+  /** Parts; empty: all. */
+  readonly only: readonly string[];
+  /** Names of sites, and their mapping, as `siteChoice` reads them. */
+  readonly sites: string;
+}
+
+const NO_CHOICES: Choices = {
+  passphrase: "",
+  skipInvalid: false,
+  includeServerOwn: false,
+  pauseSites: false,
+  replaceSecrets: false,
+  only: [],
+  sites: "",
+};
+
+function requestOf({ name, document }: Backup, { sites, only, ...choices }: Choices) {
+  return {
+    ...(document ? { document } : { name }),
+    ...choices,
+    only: [...only],
+    ...siteChoice(sites),
+  };
+}
+
 /**
- * Imports an archive or a backup: a preview of each entry first, then the import.
+ * Imports an archive or a backup: a preview of each entry first, then the import, which can be
+ * ended. The preview after that shows what is left.
  *
  * @param stored name of a backup in the target of the service.
  */
 export function Import({ stored }: { readonly stored: Signal<string | undefined> }) {
   const backup = useSignal<Backup | undefined>(undefined);
-  const passphrase = useSignal("");
-  const skipInvalid = useSignal(false);
-  const includeServerOwn = useSignal(false);
-  const pauseSites = useSignal(false);
-  const replaceSecrets = useSignal(false);
-  const only = useSignal<readonly string[]>([]);
-  const sites = useSignal("");
-  const reason = useSignal("");
+  const choices = useSignal(NO_CHOICES);
   const unread = useSignal("");
-  const preview = useSignal<RestoreBackupResponse | undefined>(undefined);
   const done = useSignal<RestoreBackupResponse | undefined>(undefined);
-  const failure = useSignal<Failure | undefined>(undefined);
-  const busy = useSignal(false);
-  const from = backup.value;
-  const request = {
-    ...(from?.document ? { document: from.document } : { name: from?.name ?? "" }),
-    passphrase: passphrase.value,
-    skipInvalid: skipInvalid.value,
-    includeServerOwn: includeServerOwn.value,
-    pauseSites: pauseSites.value,
-    replaceSecrets: replaceSecrets.value,
-    only: [...only.value],
-    ...siteChoice(sites.value),
-  };
-  const choices = JSON.stringify([
-    skipInvalid,
-    includeServerOwn,
-    pauseSites,
-    replaceSecrets,
-    only,
-    sites,
-  ]);
-
-  useEffect(() => {
-    preview.value = undefined;
-    if (from === undefined || done.peek() !== undefined) return;
-    const leaving = new AbortController();
-    const { signal } = leaving;
-    const timer = setTimeout(
-      () =>
-        backupService.restoreBackup({ ...request, dryRun: true }, { signal }).then(
-          (reply) => {
-            preview.value = reply;
-            failure.value = undefined;
-          },
-          (thrown: unknown) => {
-            if (!signal.aborted) failure.value = failureOf(thrown);
-          },
-        ),
-      passphrase.value === "" && sites.value === "" ? 0 : TRY_AFTER,
-    );
-    return () => {
-      clearTimeout(timer);
-      leaving.abort();
-    };
-  }, [from, passphrase.value, choices, settings.value?.revision]);
-
   const section = useRef<HTMLElement>(null);
+  const take = (chosen: Backup | undefined, problem: string): void => {
+    done.value = undefined;
+    unread.value = problem;
+    backup.value = chosen;
+  };
   useEffect(() => {
     const name = stored.value;
     if (name === undefined) return;
-    done.value = undefined;
-    failure.value = undefined;
-    unread.value = "";
-    backup.value = { name, document: undefined };
+    take({ name, document: undefined }, "");
     section.current?.scrollIntoView({ block: "start" });
     section.current?.focus({ preventScroll: true });
     stored.value = undefined;
   }, [stored.value]);
-
-  const take = async (file: File): Promise<void> => {
-    done.value = undefined;
-    failure.value = undefined;
+  const read = async (file: File): Promise<void> => {
     const text = await file.text();
     const mistake = mistakeOf(text);
-    const document = mistake ? undefined : importDocument(JSON.parse(text) as JsonValue);
-    if (mistake) unread.value = t("json.mistake", { line: mistake.line, column: mistake.column });
-    else unread.value = document === undefined ? t("import.noDocument") : "";
-    backup.value = document && { name: file.name, document };
-  };
-  const commit = async (): Promise<void> => {
-    busy.value = true;
-    try {
-      done.value = await asOwn(
-        backupService.restoreBackup({ ...request, reason: reason.value.trim() }),
-      );
-      backup.value = undefined;
-      passphrase.value = "";
-      includeServerOwn.value = false;
-      failure.value = undefined;
-    } catch (thrown) {
-      failure.value = failureOf(thrown);
-    } finally {
-      busy.value = false;
+    if (mistake) {
+      const { line, column } = mistake;
+      return take(undefined, t("json.mistake", { line, column }));
     }
+    const document = importDocument(JSON.parse(text) as JsonValue);
+    take(document && { name: file.name, document }, document ? "" : t("import.noDocument"));
   };
-  const changing = preview.value
-    ? countOf(preview.value, "created") + countOf(preview.value, "changed")
-    : 0;
   return (
     <section class="sheet block" aria-labelledby="import-title" ref={section} tabIndex={-1}>
       <div>
         <h2 id="import-title">{t("import.title")}</h2>
         <p class="quiet">{t("import.about")}</p>
       </div>
-      <DropZone name={from?.name} onFile={(file) => void take(file)} />
+      <DropZone name={backup.value?.name} onFile={(file) => void read(file)} />
       <p class="wrong" role="alert">
         {unread}
       </p>
-      {from && (
-        <form
-          class="block-form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (!busy.value && changing > 0) void commit();
+      {backup.value && (
+        <ImportForm
+          backup={backup.value}
+          choices={choices}
+          onDone={(reply) => {
+            done.value = reply;
+            backup.value = undefined;
+            choices.value = { ...choices.peek(), passphrase: "", includeServerOwn: false };
           }}
-        >
-          <Passphrase hint={t("import.passphraseHint")} autocomplete="off" value={passphrase} />
-          <Check
-            label={t("import.skipInvalid")}
-            checked={skipInvalid.value}
-            onChange={(checked) => {
-              skipInvalid.value = checked;
-            }}
-          />
-          <Check
-            label={t("import.includeServerOwn")}
-            checked={includeServerOwn.value}
-            onChange={(checked) => {
-              includeServerOwn.value = checked;
-            }}
-          />
-          <Check
-            label={t("import.pauseSites")}
-            checked={pauseSites.value}
-            onChange={(checked) => {
-              pauseSites.value = checked;
-            }}
-          />
-          <Check
-            label={t("import.replaceSecrets")}
-            checked={replaceSecrets.value}
-            onChange={(checked) => {
-              replaceSecrets.value = checked;
-            }}
-          />
-          <Parts among={RESTORED} chosen={only} />
-          <Field
-            label={t("import.sites")}
-            hint={t("import.sitesHint")}
-            wrong={undefined}
-            value={sites.value}
-            onChange={(text) => {
-              sites.value = text;
-            }}
-          />
-          <Refusal failure={failure.value} />
-          {preview.value && <OutcomeTable result={preview.value} />}
-          {preview.value && <Effects results={preview.value.results} />}
-          {preview.value && changing === 0 && <p class="quiet">{t("change.none")}</p>}
-          {changing > 0 && (
-            <div class="commit">
-              <ReasonField
-                value={reason.value}
-                onChange={(text) => {
-                  reason.value = text;
-                }}
-              />
-              <Button kind="main" type="submit" disabled={busy.value}>
-                {t("import.commit", { count: changing })}
-              </Button>
-            </div>
-          )}
-        </form>
+        />
       )}
-      {done.value && (
-        <>
-          <Notice kind="good">
-            <span>
-              {t("import.done")}{" "}
-              <a href={href("history", { revision: String(done.value.revision) })}>
-                {t("row.revision", { revision: String(done.value.revision) })}
-              </a>
-            </span>
-          </Notice>
-          <Passwords results={done.value.results} />
-          <OutcomeTable result={done.value} />
-          <Pending of={done.value.pendingSites} />
-        </>
-      )}
+      {done.value && <Done of={done.value} />}
     </section>
+  );
+}
+
+/** Choices for a backup, its preview, and the import. */
+function ImportForm(props: {
+  readonly backup: Backup;
+  readonly choices: Signal<Choices>;
+  readonly onDone: (reply: RestoreBackupResponse) => void;
+}) {
+  const { backup, choices, onDone } = props;
+  const reason = useSignal("");
+  const ends = useSignal(0);
+  const { preview, failure } = usePreview(backup, choices.value, ends.value);
+  const task = useTask(async (signal) => {
+    const request = { ...requestOf(backup, choices.peek()), reason: reason.peek().trim() };
+    try {
+      onDone(await asOwn(backupService.restoreBackup(request, { signal })));
+    } catch (thrown) {
+      // The preview shows what is left.
+      ends.value += 1;
+      throw thrown;
+    }
+  });
+  const changing = preview ? countOf(preview, "created") + countOf(preview, "changed") : 0;
+  const effects = preview?.results.flatMap((result) => result.effects) ?? [];
+  return (
+    <form
+      class="block-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (changing > 0) task.start();
+      }}
+    >
+      <ChoiceFields choices={choices} />
+      {failure && <Refusal failure={failure} />}
+      {!preview && !failure && !task.busy && <Skeleton rows={2} />}
+      {preview && <OutcomeTable result={preview} />}
+      {effects.length > 0 && (
+        <Notice kind="warning">
+          <strong>{t("effect.title")}</strong>
+          <Effects effects={effects} />
+        </Notice>
+      )}
+      {preview && changing === 0 && <p class="quiet">{t("change.none")}</p>}
+      {task.view}
+      {changing > 0 && (
+        <div class="commit">
+          <ReasonField
+            value={reason.value}
+            onChange={(text) => {
+              reason.value = text;
+            }}
+          />
+          <Button kind="main" type="submit" disabled={task.busy}>
+            {t("import.commit", { count: changing })}
+          </Button>
+        </div>
+      )}
+    </form>
+  );
+}
+
+/** Dry run of an import, again after each change here, of the choices, and of `turn`. */
+function usePreview(backup: Backup, choices: Choices, turn: number) {
+  const preview = useSignal<RestoreBackupResponse | undefined>(undefined);
+  const failure = useSignal<Failure | undefined>(undefined);
+  useEffect(() => {
+    preview.value = undefined;
+    failure.value = undefined;
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const run = async (): Promise<void> => {
+      try {
+        const request = { ...requestOf(backup, choices), dryRun: true };
+        preview.value = await backupService.restoreBackup(request, { signal });
+      } catch (thrown) {
+        if (!signal.aborted) failure.value = failureOf(thrown);
+      }
+    };
+    const isTyped = choices.passphrase !== "" || choices.sites !== "";
+    const timer = setTimeout(() => void run(), isTyped ? TRY_AFTER : 0);
+    return () => {
+      clearTimeout(timer);
+      leaving.abort();
+    };
+  }, [backup, choices, turn, settings.value?.revision, preview, failure]);
+  return { preview: preview.value, failure: failure.value };
+}
+
+const SWITCHES = ["skipInvalid", "includeServerOwn", "pauseSites", "replaceSecrets"] as const;
+
+/** Fields for the choices of an import. */
+function ChoiceFields({ choices }: { readonly choices: Signal<Choices> }) {
+  const set = (change: Partial<Choices>): void => {
+    choices.value = { ...choices.peek(), ...change };
+  };
+  const { passphrase, only, sites, ...switches } = choices.value;
+  return (
+    <>
+      <Passphrase
+        hint={t("import.passphraseHint")}
+        autocomplete="off"
+        value={passphrase}
+        onChange={(text) => set({ passphrase: text })}
+      />
+      {SWITCHES.map((name) => (
+        <Check
+          key={name}
+          label={t(`import.${name}`)}
+          checked={switches[name]}
+          onChange={(checked) => set({ [name]: checked })}
+        />
+      ))}
+      <Parts among={RESTORED} chosen={only} onChange={(parts) => set({ only: parts })} />
+      <Field
+        label={t("import.sites")}
+        hint={t("import.sitesHint")}
+        wrong={undefined}
+        value={sites}
+        onChange={(text) => set({ sites: text })}
+      />
+    </>
+  );
+}
+
+/** Results of an import. */
+function Done({ of }: { readonly of: RestoreBackupResponse }) {
+  return (
+    <>
+      <Notice kind="good">
+        <span>
+          {t("import.done")}{" "}
+          <a href={href("history", { revision: String(of.revision) })}>
+            {t("row.revision", { revision: String(of.revision) })}
+          </a>
+        </span>
+      </Notice>
+      <Passwords results={of.results} />
+      <OutcomeTable result={of} />
+      <PendingSites of={of.pendingSites} />
+    </>
   );
 }
 
@@ -247,26 +284,8 @@ function Passwords({ results }: { readonly results: readonly ArchiveResult[] }) 
   );
 }
 
-/** Sites that do not get the change now. */
-function Pending({ of }: { readonly of: readonly PendingSite[] }) {
-  if (of.length === 0) return null;
-  return (
-    <Notice kind="warning">
-      {t("import.pending")}
-      <ul>
-        {of.map(({ site, reason }) => (
-          <li key={site}>
-            {site}: {reason}
-          </li>
-        ))}
-      </ul>
-    </Notice>
-  );
-}
-
 /** Reason for which a backup is rejected, with all invalid values. */
-function Refusal({ failure }: { readonly failure: Failure | undefined }) {
-  if (failure === undefined) return null;
+function Refusal({ failure }: { readonly failure: Failure }) {
   const { violations, message } = failure;
   return (
     <Notice kind="wrong">
@@ -288,49 +307,6 @@ function Refusal({ failure }: { readonly failure: Failure | undefined }) {
   );
 }
 
-/** Input for one file, by drag and drop or selection. */
-function DropZone(props: {
-  /** Name of the accepted file. */
-  readonly name: string | undefined;
-  readonly onFile: (file: File) => void;
-}) {
-  const over = useSignal(false);
-  const take = (files: FileList | null | undefined): void => {
-    const file = files?.[0];
-    if (file !== undefined) props.onFile(file);
-  };
-  return (
-    <label
-      class={over.value ? "drop over" : "drop"}
-      onDragOver={(event) => {
-        event.preventDefault();
-        over.value = true;
-      }}
-      onDragLeave={() => {
-        over.value = false;
-      }}
-      onDrop={(event) => {
-        event.preventDefault();
-        over.value = false;
-        take(event.dataTransfer?.files);
-      }}
-    >
-      <Icon name="file" />
-      <span>{props.name ?? t("import.drop")}</span>
-      <input
-        type="file"
-        class="unseen"
-        accept=".json,application/json"
-        onChange={(event) => {
-          take(event.currentTarget.files);
-          // Allows choosing the same file again.
-          event.currentTarget.value = "";
-        }}
-      />
-    </label>
-  );
-}
-
 /** `OLD=NEW` maps the name of a site; other names choose the sites of mounts that name none. */
 function siteChoice(text: string) {
   const texts = text.split(",").flatMap((each) => each.trim() || []);
@@ -345,114 +321,4 @@ function siteChoice(text: string) {
       sites: isWord ? { [names[0] ?? "all"]: true } : { names },
     }),
   };
-}
-
-/** List of the effects of an import on running servers. */
-function Effects({ results }: { readonly results: readonly ArchiveResult[] }) {
-  const lines = results
-    .flatMap(({ effects }) => effects)
-    .map(({ action, site, path }) => {
-      if (action === "follow") return t("import.effect.follow", { site });
-      if (action === "remove") return t("import.effect.remove", { site, path });
-      if (action === "disable") return t("import.effect.disable", { site, path });
-      if (action === "remount") return t("import.effect.remount", { site, path });
-      return t(action === "open" ? "import.effect.open" : "import.effect.change", { site, path });
-    });
-  if (lines.length === 0) return null;
-  return (
-    <Notice kind="warning">
-      <strong>{t("import.effects")}</strong>
-      <ul>
-        {lines.map((line) => (
-          <li key={line}>{line}</li>
-        ))}
-      </ul>
-    </Notice>
-  );
-}
-
-const ORDER = ["created", "changed", "skipped", "unchanged"] as const;
-
-type Outcome = (typeof ORDER)[number];
-
-/** Number of rows shown at first. */
-const MOST = 200;
-
-function countOf({ results }: RestoreBackupResponse, outcome: Outcome): number {
-  return results.filter((one) => one.outcome === outcome).length;
-}
-
-/** Outcome, or preview, of each entry. Unchanged entries are hidden at first. */
-function OutcomeTable({ result }: { readonly result: RestoreBackupResponse }) {
-  const hidden = useSignal<readonly Outcome[]>(["unchanged"]);
-  const toggle = (outcome: Outcome): void => {
-    const rest = hidden.value.filter((one) => one !== outcome);
-    hidden.value = rest.length < hidden.value.length ? rest : [...rest, outcome];
-  };
-  const rows = ORDER.filter((one) => !hidden.value.includes(one)).flatMap((one) =>
-    result.results.flatMap((each) =>
-      each.outcome === one
-        ? [{ part: each.part, name: each.name, outcome: one, why: whyOf(each) }]
-        : [],
-    ),
-  );
-  const skipped = result.skipped.map(({ part, count, reason }) => ({
-    part,
-    name: number(count),
-    outcome: "skipped" as const,
-    why: reason,
-  }));
-  return (
-    <div class="outcomes">
-      <fieldset class="marks" aria-label={t("settings.filters")}>
-        {ORDER.map((one) => (
-          <Button key={one} aria-pressed={!hidden.value.includes(one)} onClick={() => toggle(one)}>
-            {t(`outcome.${one}`)} <span class="tally">{number(countOf(result, one))}</span>
-          </Button>
-        ))}
-      </fieldset>
-      {rows.length + skipped.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard.
-        <div class="table" tabIndex={0}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{t("backup.part")}</th>
-                <th scope="col">{t("outcome.name")}</th>
-                <th scope="col">{t("outcome.label")}</th>
-                <th scope="col">{t("outcome.why")}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {[...skipped, ...rows.slice(0, MOST)].map(({ part, name, outcome, why }) => (
-                <tr key={`${part} ${name}`}>
-                  <td>{partName(part)}</td>
-                  <td>
-                    <code>{name}</code>
-                  </td>
-                  <td>{t(`outcome.${outcome}`)}</td>
-                  <td class="quiet">{why}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-      {rows.length > MOST && (
-        <p class="quiet small">{t("toast.more", { count: rows.length - MOST })}</p>
-      )}
-    </div>
-  );
-}
-
-function whyOf({ note, missing, replacedSecrets, kept, newer }: ArchiveResult): string {
-  const named = [
-    ["outcome.missing", missing],
-    ["import.replaced", replacedSecrets],
-    ["import.kept", kept],
-  ] as const;
-  const lines = named.flatMap(([text, names]) =>
-    names.length > 0 ? [t(text, { names: names.join(", ") })] : [],
-  );
-  return [note, ...lines, newer ? t("import.newer") : ""].filter((text) => text !== "").join("; ");
 }

@@ -9,6 +9,7 @@ import { saveFile } from "../components/save-file.ts";
 import { Notice } from "../components/state.tsx";
 import { backupTexts } from "../i18n/en/backup.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
+import { recordsTexts } from "../i18n/en/records.ts";
 import { addMessages, t } from "../i18n/language.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { Import } from "./import.tsx";
@@ -18,7 +19,7 @@ import { StoredBackups } from "./stored.tsx";
 import "../components/field.css";
 import "./backup.css";
 
-addMessages(backupTexts, pagesTexts);
+addMessages(backupTexts, pagesTexts, recordsTexts);
 
 /** Backups in the target of the service, import and export of the whole site. */
 export default function BackupPage() {
@@ -111,8 +112,22 @@ function Export() {
             </label>
           ))}
         </fieldset>
-        <Parts among={EXPORTED} chosen={only} />
-        {seals && <Passphrase autocomplete="new-password" value={passphrase} />}
+        <Parts
+          among={EXPORTED}
+          chosen={only.value}
+          onChange={(parts) => {
+            only.value = parts;
+          }}
+        />
+        {seals && (
+          <Passphrase
+            autocomplete="new-password"
+            value={passphrase.value}
+            onChange={(text) => {
+              passphrase.value = text;
+            }}
+          />
+        )}
         {mode.value === SecretsMode.CLEAR && (
           <Notice kind="warning">{t("export.clearWarning")}</Notice>
         )}

@@ -1,4 +1,3 @@
-import type { Signal } from "@preact/signals";
 import { t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 
@@ -27,15 +26,15 @@ export function partName(part: string): string {
 /** Choice of parts. @param chosen names; empty: all. */
 export function Parts(props: {
   readonly among: readonly string[];
-  readonly chosen: Signal<readonly string[]>;
+  readonly chosen: readonly string[];
+  readonly onChange: (parts: readonly string[]) => void;
 }) {
-  const { among, chosen } = props;
-  const isChosen = (part: string): boolean =>
-    chosen.value.length === 0 || chosen.value.includes(part);
+  const { among, chosen, onChange } = props;
+  const isChosen = (part: string): boolean => chosen.length === 0 || chosen.includes(part);
   const toggle = (part: string): void => {
     const next = among.filter((each) => (each === part ? !isChosen(each) : isChosen(each)));
     // At least one part is chosen.
-    if (next.length > 0) chosen.value = next.length === among.length ? [] : next;
+    if (next.length > 0) onChange(next.length === among.length ? [] : next);
   };
   return (
     <fieldset class="marks">

@@ -1,4 +1,3 @@
-import type { Signal } from "@preact/signals";
 import { t } from "../i18n/language.ts";
 
 /** Field for the passphrase that seals the secrets of a backup. */
@@ -6,9 +5,10 @@ export function Passphrase(props: {
   readonly hint?: string;
   /** A new passphrase, or that of an existing backup. */
   readonly autocomplete: "new-password" | "off";
-  readonly value: Signal<string>;
+  readonly value: string;
+  readonly onChange: (text: string) => void;
 }) {
-  const { hint, autocomplete, value } = props;
+  const { hint, autocomplete, value, onChange } = props;
   return (
     <label>
       <span class="label">
@@ -18,10 +18,8 @@ export function Passphrase(props: {
         class="input short"
         type="password"
         autocomplete={autocomplete}
-        value={value.value}
-        onInput={(event) => {
-          value.value = event.currentTarget.value;
-        }}
+        value={value}
+        onInput={(event) => onChange(event.currentTarget.value)}
       />
     </label>
   );

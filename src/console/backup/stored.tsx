@@ -87,7 +87,14 @@ export function StoredBackups(props: {
       )}
       {data && (
         <>
-          <Passphrase hint={t("stored.passphraseHint")} autocomplete="off" value={passphrase} />
+          <Passphrase
+            hint={t("stored.passphraseHint")}
+            autocomplete="off"
+            value={passphrase.value}
+            onChange={(text) => {
+              passphrase.value = text;
+            }}
+          />
           <div class="ways">
             {hasTarget && (
               <Button kind="main" icon="backup" disabled={isBusy} onClick={creation.start}>

@@ -142,3 +142,28 @@ describe("backups of the service", () => {
     expect(await readFile(await (await file).path(), "utf8")).not.toContain("a-stored-secret");
   });
 });
+
+test("an import shows that it goes on, and can be ended; the preview then shows what is left", async () => {
+  const page = await console.enter("backup");
+  const document = {
+    settings: [{ key: "site_title", value: "Ended" }],
+    format: "mooring-archive",
+    version: 1,
+  };
+  await page.locator('input[type="file"]').setInputFiles({
+    name: "backup.json",
+    mimeType: "application/json",
+    buffer: Buffer.from(JSON.stringify(document)),
+  });
+  const commit = page.getByRole("button", { name: "Import 1 change" });
+  await commit.waitFor();
+  // The next call does not arrive.
+  await page.route("**/RestoreBackup", () => undefined, { times: 1 });
+  await commit.click();
+  await page.locator("progress").waitFor();
+  await page.getByRole("button", { name: "End it" }).click();
+  await page.getByText("Ended. What was done until then stays.").waitFor();
+  await commit.click();
+  await page.getByText("The backup is imported").waitFor();
+  expect(await saved("site_title")).toBe("Ended");
+});

@@ -33,13 +33,6 @@ export const backupTexts = {
   "import.commit": { one: "Import 1 change", other: "Import {count} changes" },
   "import.done": "The backup is imported:",
   "import.drop": "Drop a JSON file here, or choose one",
-  "import.effect.change": "On {site}, {path} is overwritten.",
-  "import.effect.disable": "On {site}, {path} is disabled.",
-  "import.effect.follow": "{site} follows: Mooring writes to its server.",
-  "import.effect.open": "On {site}, {path} opens: more people can read or write it.",
-  "import.effect.remount": "On {site}, {path} is mounted again, which interrupts it.",
-  "import.effect.remove": "On {site}, {path} is removed.",
-  "import.effects": "Effects on running servers",
   "import.includeServerOwn":
     "Also import what belongs to one server: its token, version and index progress",
   "import.noDocument": "This is not a backup: a backup is a JSON object or a list.",
@@ -52,7 +45,6 @@ export const backupTexts = {
   "import.kept": "stays as it is here: {names}",
   "import.newer": "newer here",
   "import.pauseSites": "Create sites paused, so that nothing is written to their servers",
-  "import.pending": "These sites get the change later:",
   "import.sites": "Sites",
   "import.sitesHint":
     "OLD=NEW maps the name of a site; names, all or none choose the sites of mounts that name none",
