@@ -32,7 +32,7 @@ import { createGrpcConnections } from "./grpc-connection.ts";
 import { type HealthOptions, healthPlugin } from "./health.ts";
 import { createHttpServer, type HttpServer, registerReflection } from "./http-server.ts";
 import { createMemberRule, misspeltParameter } from "./misspelt-parameter.ts";
-import { openApiPlugin } from "./openapi.ts";
+import { openApiPlugin, type StartState } from "./openapi.ts";
 import { createReflection, encodedReflection } from "./reflection.ts";
 import { createBodyLimit, createMessageLimits } from "./request-limits.ts";
 import { restContract, servedServices } from "./routes.ts";
@@ -171,18 +171,20 @@ function reportUnserved({ observer, log }: ServersDeps) {
 }
 
 /** State of the service and the next step, for a visitor without a token. */
-function stateSentence(
+function startState(
   checks: Awaited<ReturnType<ServersDeps["checks"]>>,
   hasConsole: boolean,
-): string {
+): StartState {
   const problem = checks
     .map(({ problem, degraded }) => problem ?? degraded)
     .find((each) => each !== undefined);
-  const state = problem === undefined ? "It is ready." : `It is not ready: ${problem}.`;
-  const next = hasConsole
-    ? "Next: sign in at the console with the admin token that the first start printed."
-    : 'Next: read the documentation; the console is off ("MOORING_CONSOLE").';
-  return `${state} ${next}`;
+  return {
+    isReady: problem === undefined,
+    text: problem === undefined ? "It is ready." : `It is not ready: ${problem}.`,
+    next: hasConsole
+      ? "Next: sign in at the console with the admin token that the first start printed."
+      : 'Next: read the documentation; the console is off ("MOORING_CONSOLE").',
+  };
 }
 
 /** The start page, and the contract as OpenAPI. */
@@ -191,7 +193,7 @@ function aboutContract(config: Config, { methods, version, checks }: ServersDeps
     name: `Mooring ${version}`,
     description:
       "Mooring runs here: it keeps settings, mounts and folder rules of AList and OpenList servers.",
-    state: async () => stateSentence(await checks(), config.console === "on"),
+    state: async () => startState(await checks(), config.console === "on"),
     links: [
       ...(config.console === "on" ? [{ href: "console/", text: "Console" }] : []),
       { href: "docs/", text: "Documentation" },

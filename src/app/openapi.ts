@@ -4,6 +4,15 @@ import { createDocument, type DocumentOptions } from "../gateway/openapi/documen
 import { isObject } from "../is-object.ts";
 import { escapeHtml } from "../messages/message.ts";
 
+/** State of the service for a visitor without a token. */
+export interface StartState {
+  readonly isReady: boolean;
+  /** Sentence about the state. */
+  readonly text: string;
+  /** Sentence about the next step. */
+  readonly next: string;
+}
+
 /** Link on the first page. */
 export interface Link {
   /** Relative to the page, such as `console/`. */
@@ -17,9 +26,9 @@ export interface OpenApiOptions {
   /** Name and version, for the first page. */
   readonly name: string;
   readonly description: string;
-  /** Sentence about the state of the service, for the first page. Default: none. */
-  readonly state?: () => Promise<string>;
-  /** Further links on the first page. */
+  /** State of the service, for the first page. Default: none. */
+  readonly state?: () => Promise<StartState>;
+  /** Links on the first page; the first one is the next step. */
   readonly links?: readonly Link[];
   /** Rejects requests without access to the contract, by the header `authorization`. */
   readonly check?: ((authorization: string | undefined) => Promise<void>) | undefined;
@@ -35,7 +44,7 @@ export async function openApiPlugin(
   fastify: FastifyInstance,
   options: OpenApiOptions,
 ): Promise<void> {
-  const { check, contract = true, name, description, links = [], state = async () => "" } = options;
+  const { check, contract = true, name, description, links = [], state } = options;
   const policy = [
     "default-src 'none'",
     `style-src 'sha256-${hash("sha256", STYLE, "base64")}'`,
@@ -56,22 +65,13 @@ export async function openApiPlugin(
   const own = contract
     ? [
         { href: "reference", text: "Reference of the REST interface" },
-        { href: "openapi.json", text: "The same for programs (OpenAPI 3.1)" },
+        { href: "openapi.json", text: "OpenAPI 3.1 document" },
       ]
     : [];
-  const items = [...links, ...own].map(
-    ({ href, text }) => `<li><a href="${escapeHtml(href)}">${escapeHtml(text)}</a></li>`,
-  );
-  const first = (state: string): string =>
-    page(
-      name,
-      [
-        `<h1>${escapeHtml(name)}</h1><p>${escapeHtml(description)}</p>`,
-        ...(state === "" ? [] : [`<p>${escapeHtml(state)}</p>`]),
-        `<ul>${items.join("")}</ul>`,
-      ].join(""),
-    );
-  fastify.get("/", async (_request, reply) => sendPage(reply, first(await state())));
+  fastify.get("/", async (_request, reply) => {
+    const start = { name, description, links, contract: own, state: await state?.() };
+    return sendPage(reply, page(name, startHtml(start)));
+  });
   if (!contract) return;
   const made = once(() => {
     const document = createDocument(options.document());
@@ -89,6 +89,36 @@ export async function openApiPlugin(
   });
 }
 
+/** What runs here, its state, and the next step. */
+function startHtml(start: {
+  readonly name: string;
+  readonly description: string;
+  readonly state: StartState | undefined;
+  readonly links: readonly Link[];
+  /** Links to the contract. */
+  readonly contract: readonly Link[];
+}): string {
+  const { name, description, state, links, contract } = start;
+  const linkHtml = ({ href, text }: Link): string =>
+    `<a href="${escapeHtml(href)}">${escapeHtml(text)}</a>`;
+  return [
+    `<main class="start"><h1>${LOGO} ${escapeHtml(name)}</h1><p>${escapeHtml(description)}</p>`,
+    ...(state === undefined
+      ? []
+      : [
+          `<p class="state ${state.isReady ? "good" : "bad"}">${escapeHtml(state.text)}</p>`,
+          `<p>${escapeHtml(state.next)}</p>`,
+        ]),
+    `<p class="links">${links.map(linkHtml).join(" ")}</p>`,
+    ...(contract.length === 0
+      ? []
+      : [
+          `<h2>For programs</h2><ul>${contract.map((link) => `<li>${linkHtml(link)}</li>`).join("")}</ul>`,
+        ]),
+    "</main>",
+  ].join("");
+}
+
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {
@@ -97,10 +127,19 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-/** Style of all generated pages. The policy allows it by its hash. */
+/** The anchor of the console, without its colour. */
+const LOGO =
+  '<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="5" r="2.5"/><path d="M12 7.5V21M7 11h10M4 14c.6 4.200 4 7 8 7s7.400-2.800 8-7"/></svg>';
+
+/** Style of all generated pages, in the colours of the console. The policy allows it by its hash. */
 const STYLE = `
-:root{color-scheme:light dark;--line:light-dark(#d5dbe1,#39424c);--soft:light-dark(#f3f6f8,#1c2228);--link:light-dark(#0b5cad,#7db7f0)}
-body{font:16px/1.55 system-ui,sans-serif;margin:0 auto;max-width:60rem;padding:1.5rem}
+:root{color-scheme:light dark;--ground:light-dark(#f7f8f8,#14171a);--surface:light-dark(#fff,#1b1f23);--text:light-dark(#1a1f24,#e4e8eb);--line:light-dark(#dde1e4,#2d333a);--soft:light-dark(#eff1f2,#101215);--link:light-dark(#0b5f7c,#6cc3e3);--on-link:light-dark(#fff,#07222d);--good:light-dark(#17653a,#7bd09c);--bad:light-dark(#80500a,#e4b869)}
+body{background:var(--ground);color:var(--text);font:16px/1.55 system-ui,sans-serif;margin:0 auto;max-width:60rem;padding:1.5rem}
+.start{background:var(--surface);border:1px solid var(--line);border-radius:6px;margin:8vh auto 0;max-width:34rem;padding:2rem}
+.start h1{align-items:center;display:flex;flex-wrap:wrap;font-size:1.6rem;gap:.6rem}.start h2{border:0;font-size:1rem;margin:2rem 0 0}.start ul{padding-left:1.2rem}
+.start svg{fill:none;height:1.9rem;stroke:var(--link);stroke-linecap:round;stroke-linejoin:round;stroke-width:2;width:1.9rem}
+.state{font-weight:600}.state::before{background:currentcolor;border-radius:50%;content:"";display:inline-block;height:.6rem;margin-right:.5rem;width:.6rem}.good{color:var(--good)}.bad{color:var(--bad)}
+.links a{border:1px solid var(--line);border-radius:6px;display:inline-block;margin:.2rem .3rem .2rem 0;padding:.45rem 1rem;text-decoration:none}.links a:first-child{background:var(--link);border-color:var(--link);color:var(--on-link)}
 a{color:var(--link)}h1{margin-top:0}h2{border-bottom:1px solid var(--line);margin-top:3rem;padding-bottom:.3rem}
 h3{margin:2.5rem 0 .5rem}code,pre{font:14px/1.45 ui-monospace,monospace}
 code{background:var(--soft);border-radius:3px;padding:.1em .3em;overflow-wrap:anywhere}

@@ -133,7 +133,8 @@ function plain(descs: readonly object[]) {
 
 test("the start page says what runs, its state and the next step", async () => {
   const app = Fastify();
-  let state = "It is ready.";
+  const next = "Next: <sign in>.";
+  let state = { isReady: true, text: "It is ready.", next };
   await app.register(openApiPlugin, {
     name: "Things",
     description: "Things run here.",
@@ -141,7 +142,11 @@ test("the start page says what runs, its state and the next step", async () => {
     state: async () => state,
   });
   onTestFinished(() => app.close());
-  expect((await app.inject("/")).body).toContain("<p>Things run here.</p><p>It is ready.</p>");
-  state = "It is not ready: <full>.";
-  expect((await app.inject("/")).body).toContain("<p>It is not ready: &#60;full&#62;.</p>");
+  expect((await app.inject("/")).body).toContain(
+    '<p>Things run here.</p><p class="state good">It is ready.</p><p>Next: &#60;sign in&#62;.</p>',
+  );
+  state = { isReady: false, text: "It is not ready: <full>.", next };
+  expect((await app.inject("/")).body).toContain(
+    '<p class="state bad">It is not ready: &#60;full&#62;.</p>',
+  );
 });

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { whileVisible } from "../api/follow.ts";
+import { language } from "../i18n/language.ts";
 
 /** State of a call: pending, or its result. */
 interface CallState<T> {
@@ -12,8 +13,8 @@ interface CallState<T> {
 }
 
 /**
- * Makes a call when a component appears, and again when a dependency has changed. Outdated calls
- * are aborted.
+ * Makes a call when a component appears, and again when a dependency or the language has changed:
+ * replies have texts. Outdated calls are aborted.
  */
 export function useCall<T>(
   call: (signal: AbortSignal) => Promise<T>,
@@ -38,7 +39,7 @@ export function useCall<T>(
       },
     );
     return () => leaving.abort();
-  }, [turn, ...dependencies]);
+  }, [turn, language.value, ...dependencies]);
   return { ...state, again: () => setTurn((count) => count + 1) };
 }
 
@@ -46,7 +47,7 @@ export function useCall<T>(
  * Follows a source while a component is mounted and visible.
  *
  * @param follow ends when the signal is aborted; called again when the page becomes visible again.
- * @param dependencies restart it when they change.
+ * @param dependencies restart it when they change, as the language does.
  */
 export function useFollow(
   follow: (signal: AbortSignal) => Promise<void>,
@@ -56,5 +57,5 @@ export function useFollow(
     const leaving = new AbortController();
     void whileVisible(follow, leaving.signal);
     return () => leaving.abort();
-  }, dependencies);
+  }, [language.value, ...dependencies]);
 }

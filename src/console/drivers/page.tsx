@@ -2,7 +2,7 @@ import { catalogue, catalogueFailure, followCatalogue } from "../api/drivers.ts"
 import { useFollow } from "../components/use-call.ts";
 import { driversTexts } from "../i18n/en/drivers.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
-import { addMessages, language, t } from "../i18n/language.ts";
+import { addMessages, t } from "../i18n/language.ts";
 import { href, place } from "../shell/location.ts";
 import { GonePage, WaitingPage } from "../shell/waiting-page.tsx";
 import { DriverForm } from "./form.tsx";
@@ -13,7 +13,7 @@ addMessages(driversTexts, pagesTexts);
 
 /** The drivers of this deployment, and a form for each that is checked by the service. */
 export default function DriversPage() {
-  useFollow(followCatalogue, [language.value]);
+  useFollow(followCatalogue, []);
   const known = catalogue.value;
   const name = place.value.query.get("name");
   if (known === undefined)

@@ -342,6 +342,7 @@ export const zhCn: Messages = {
   "record.newest": "显示最新状态",
   "record.noSite": "不在任何站点",
   "record.ok": "正常",
+  "record.onSites": "{count} 个站点",
   "record.outdated": "其他人在此期间修改了它。您的输入已保留；在您继续之前，保存会被拒绝。",
   "record.overrides": "站点自己的值",
   "record.overridesAbout": "在某个站点上替换上面的值。",

@@ -1,7 +1,7 @@
 import type { Mount, MountStatus } from "../../../gen/mooring/v1/mount_pb.js";
 import { incidents } from "../api/incidents.ts";
 import { t } from "../i18n/language.ts";
-import { RecordItem, StateOnSite, sitesText } from "../records/list.tsx";
+import { isLong, RecordItem, StateCounts, StateOnSite, sitesText } from "../records/list.tsx";
 import { href } from "../shell/location.ts";
 import { CLASSES } from "./incident-classes.ts";
 
@@ -32,9 +32,11 @@ export function MountList({ mounts }: { readonly mounts: readonly Mount[] }) {
             </>
           }
         >
-          {mount.status.map((status) => (
-            <OnSite key={status.site} mount={mount} of={status} />
-          ))}
+          {isLong(mount.status) ? (
+            <StateCounts of={mount.status} />
+          ) : (
+            mount.status.map((status) => <OnSite key={status.site} mount={mount} of={status} />)
+          )}
         </RecordItem>
       ))}
     </ul>

@@ -9,6 +9,7 @@ import { lazy } from "../components/lazy.tsx";
 import { Notice } from "../components/state.tsx";
 import { When } from "../components/text.tsx";
 import { t } from "../i18n/language.ts";
+import { SiteStates } from "../records/list.tsx";
 import { OnSite } from "./list.tsx";
 
 /** Time limit of a test or of mounting again, in milliseconds. */
@@ -19,11 +20,11 @@ const Days = lazy(async () => (await import("../days/strip.tsx")).OneStrip);
 /** State of a mount on each of its sites, with cause, remedy, a test and mounting again. */
 export function OnItsSites({ mount }: { readonly mount: Mount }) {
   return (
-    <ul class="sheet mounts">
+    <SiteStates status={mount.status}>
       {mount.status.map((status) => (
         <OneSite key={status.site} mount={mount} of={status} />
       ))}
-    </ul>
+    </SiteStates>
   );
 }
 

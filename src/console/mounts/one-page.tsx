@@ -6,7 +6,7 @@ import { useFollow } from "../components/use-call.ts";
 import { mountsTexts } from "../i18n/en/mounts.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
 import { recordsTexts } from "../i18n/en/records.ts";
-import { addMessages, language, t } from "../i18n/language.ts";
+import { addMessages, t } from "../i18n/language.ts";
 import { go, href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { GonePage, WaitingPage } from "../shell/waiting-page.tsx";
@@ -21,7 +21,7 @@ export default function MountPage() {
   const canForm = may("drivers:read");
   useFollow(followMounts, []);
   useFollow(followIncidents, []);
-  useFollow((signal) => (canForm ? followCatalogue(signal) : Promise.resolve()), [language.value]);
+  useFollow((signal) => (canForm ? followCatalogue(signal) : Promise.resolve()), []);
   const known = mounts.value;
   const { query } = place.value;
   const name = query.get("name") ?? "";

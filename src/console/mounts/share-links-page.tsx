@@ -14,7 +14,7 @@ import { mountsTexts } from "../i18n/en/mounts.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
 import { recordsTexts } from "../i18n/en/records.ts";
 import { sharesTexts } from "../i18n/en/shares.ts";
-import { addMessages, language, t } from "../i18n/language.ts";
+import { addMessages, t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 import { type ChosenSites, NO_SITE } from "../records/chosen-sites.ts";
 import { SiteChoice } from "../records/site-choice.tsx";
@@ -40,7 +40,7 @@ const PROBLEMS: Readonly<Record<ShareProblem, MessageKey>> = {
 
 /** New mounts of one driver, one for each pasted share link, saved in one revision after a preview. */
 export default function ShareLinksPage() {
-  useFollow((signal) => followCatalogue(signal), [language.value]);
+  useFollow((signal) => followCatalogue(signal), []);
   if (catalogue.value !== undefined) return <ShareLinks />;
   return <WaitingPage title={t("mounts.shareLinks")} failure={catalogueFailure.value} />;
 }

@@ -34,6 +34,42 @@ export function StateOnSite(props: {
   );
 }
 
+/** Maximum number of sites that are shown one by one. */
+const FEW_SITES = 4;
+
+/** Number of sites in each state, worst first, in place of a long list. */
+export function StateCounts({ of }: { readonly of: readonly { readonly state: string }[] }) {
+  const counts = Map.groupBy(of, ({ state }) => state);
+  const states = [...Object.keys(STATES).reverse(), ...counts.keys()];
+  return [...new Set(states)].map((state) => {
+    const count = counts.get(state)?.length ?? 0;
+    if (count === 0) return null;
+    return <StateOnSite key={state} of={{ site: t("record.onSites", { count }), state }} />;
+  });
+}
+
+export function isLong(sites: readonly unknown[]): boolean {
+  return sites.length > FEW_SITES;
+}
+
+/** Sheet with a row for each site of a record, behind the numbers of states if there are many. */
+export function SiteStates(props: {
+  readonly status: readonly { readonly state: string }[];
+  /** Rows, one for each site. */
+  readonly children: ComponentChildren;
+}) {
+  const rows = <ul class="sheet mounts">{props.children}</ul>;
+  if (!isLong(props.status)) return rows;
+  return (
+    <details>
+      <summary>
+        <StateCounts of={props.status} />
+      </summary>
+      {rows}
+    </details>
+  );
+}
+
 /** Sites of a record in words. */
 export function sitesText(sites: SiteChoice | undefined): string {
   if (sites?.all) return t("mount.allSites");

@@ -22,20 +22,23 @@ export function SiteChoice(props: {
         checked={value.all}
         onChange={(all) => onChange({ all, names: new Set() })}
       />
-      {!value.all &&
-        names.map((name) => (
-          <Check
-            key={name}
-            label={name}
-            checked={value.names.has(name)}
-            onChange={(checked) => {
-              const next = new Set(value.names);
-              if (checked) next.add(name);
-              else next.delete(name);
-              onChange({ all: false, names: next });
-            }}
-          />
-        ))}
+      {!value.all && (
+        <div class="site-checks">
+          {names.map((name) => (
+            <Check
+              key={name}
+              label={name}
+              checked={value.names.has(name)}
+              onChange={(checked) => {
+                const next = new Set(value.names);
+                if (checked) next.add(name);
+                else next.delete(name);
+                onChange({ all: false, names: next });
+              }}
+            />
+          ))}
+        </div>
+      )}
       {props.hint !== undefined && <p class="quiet small">{props.hint}</p>}
       <p class="wrong" role="alert">
         {props.wrong}

@@ -1,7 +1,7 @@
 import type { Rule } from "../../../gen/mooring/v1/rule_pb.js";
 import { t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
-import { RecordItem, StateOnSite, sitesText } from "../records/list.tsx";
+import { isLong, RecordItem, StateCounts, StateOnSite, sitesText } from "../records/list.tsx";
 import { href } from "../shell/location.ts";
 import { hasPassword } from "./input.ts";
 
@@ -31,9 +31,11 @@ export function RuleList({ rules }: { readonly rules: readonly Rule[] }) {
           badges={rule.missing.length > 0 ? [t("record.incomplete")] : []}
           facts={[doesWhat(rule), sitesText(rule.sites)].filter((text) => text !== "").join(" · ")}
         >
-          {rule.status.map((status) => (
-            <StateOnSite key={status.site} of={status} />
-          ))}
+          {isLong(rule.status) ? (
+            <StateCounts of={rule.status} />
+          ) : (
+            rule.status.map((status) => <StateOnSite key={status.site} of={status} />)
+          )}
         </RecordItem>
       ))}
     </ul>

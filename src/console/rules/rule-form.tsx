@@ -5,7 +5,7 @@ import { ruleService } from "../api/rules.ts";
 import { Field } from "../components/field.tsx";
 import { Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
-import { StateOnSite } from "../records/list.tsx";
+import { SiteStates, StateOnSite } from "../records/list.tsx";
 import { RecordFrame, useRecordForm } from "../records/record-form.tsx";
 import { Results } from "../records/results.tsx";
 import { SiteChoice } from "../records/site-choice.tsx";
@@ -91,7 +91,7 @@ export function RuleForm({ rule }: { readonly rule?: Rule }) {
 function OnItsSites({ status }: { readonly status: readonly RuleStatus[] }) {
   if (status.length === 0) return null;
   return (
-    <ul class="sheet mounts">
+    <SiteStates status={status}>
       {status.map((each) => (
         <li key={each.site} class="on-site">
           <StateOnSite of={each} />
@@ -100,7 +100,7 @@ function OnItsSites({ status }: { readonly status: readonly RuleStatus[] }) {
           {each.remedy !== "" && <p class="small">{each.remedy}</p>}
         </li>
       ))}
-    </ul>
+    </SiteStates>
   );
 }
 

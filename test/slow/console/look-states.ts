@@ -133,7 +133,21 @@ export const states: readonly State[] = [
       await page.locator("main details").scrollIntoViewIfNeeded();
     },
   },
+  { name: "rule-new", address: "rule?new=1", ready: "main textarea" },
+  { name: "mount-new", address: "mount?new=S3", ready: "#item-mount_path" },
+  { name: "share-links", address: "share-links", ready: "main textarea" },
+  { name: "users", address: "users?site=harbour", ready: "[data-user]" },
   { name: "webhooks", address: "webhooks", ready: ".state-box" },
+  {
+    name: "webhook-new",
+    address: "webhooks?new=1",
+    ready: "dialog input",
+    act: async (page) => {
+      await page.locator("dialog select").first().selectOption("7");
+      await page.locator("dialog .pairs button").last().click();
+      await page.locator("dialog .pair input").waitFor();
+    },
+  },
   {
     name: "setting-new",
     address: "settings?group=5",

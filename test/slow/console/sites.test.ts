@@ -81,6 +81,11 @@ describe("sites", () => {
       await visit(page, "");
       await page.locator(".lines li", { hasText: "harbour" }).getByRole("link").click();
       await page.getByText("connection refused").first().waitFor();
+      // The texts of the service change with the language too, without a reload.
+      await page.locator(".menu select").selectOption("zh-CN");
+      await page.getByText("connection refused").first().waitFor({ state: "detached" });
+      await page.locator(".menu select").selectOption("en");
+      await page.getByText("connection refused").first().waitFor();
       await page.getByRole("button", { name: "Remove" }).click();
       await page.getByRole("button", { name: "Remove now" }).click();
       await page.getByText("There are no sites.").waitFor();

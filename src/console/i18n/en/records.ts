@@ -24,6 +24,7 @@ export const recordsTexts = {
   "record.newest": "Show the newest state",
   "record.noSite": "no site",
   "record.ok": "ok",
+  "record.onSites": { one: "1 site", other: "{count} sites" },
   "record.outdated":
     "Somebody has changed this in the meantime. Your inputs are kept; saving them is refused until you continue.",
   "record.overrides": "Own values of sites",
