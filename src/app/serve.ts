@@ -81,7 +81,10 @@ async function run(config: Config): Promise<void> {
     if (isWorker) await work({ ...config, ...workerPorts() });
     else await (config.workers > 1 ? supervise(config) : work(config));
   } catch (error) {
-    process.stderr.write(`mooring: ${errorText(error)}\n`);
+    const { explainRunning } = await import("./running-service.ts");
+    const problem = (await explainRunning(error, config.listen)) ?? errorText(error);
+    process.stderr.write(`mooring: ${problem}
+`);
     // Listening sockets would keep the process alive.
     process.exit(EXIT.failed);
   }

@@ -190,6 +190,18 @@ describe("a port in use", () => {
   );
 });
 
+test("a second start on the port of a Mooring says that it runs already", async () => {
+  const running = await startedMooring({ env: { MOORING_ADMIN_TOKEN: TOKEN } });
+  const at = `127.0.0.1:${running.port()}`;
+  const second = runMooring({ env: { MOORING_ADMIN_TOKEN: TOKEN, MOORING_LISTEN: at } });
+  expect(await second.ended).toBe(1);
+  expect(second.stderr()).toMatch(
+    new RegExp(
+      `^mooring: Mooring runs at ${at} already, .*\n.*"mooring status".*\n.*MOORING_LISTEN`,
+    ),
+  );
+});
+
 describe("two processes on one file", () => {
   test("see each other's saves at once, and each other's tokens", async () => {
     const folder = await testFolder();
