@@ -64,10 +64,15 @@ test("README.zh-CN.md links to pages of its language where they exist", () => {
   expect(english.filter((page) => translated.includes(page))).toEqual([]);
 });
 
-describe.each(translated)("%s", (name) => {
-  const file = join(DOCS, `${name}.md`);
-  const english = existsSync(file) ? readFileSync(file, "utf8") : "";
-  const other = readFileSync(join(DOCS, LANGUAGE, `${name}.md`), "utf8");
+const pages = [
+  ...translated.map((name) => [name, `${name}.md`, `${LANGUAGE}/${name}.md`] as const),
+  ["security", "../SECURITY.md", "../SECURITY.zh-CN.md"] as const,
+];
+
+describe.each(pages)("%s", (_name, file, twin) => {
+  const path = join(DOCS, file);
+  const english = existsSync(path) ? readFileSync(path, "utf8") : "";
+  const other = readFileSync(join(DOCS, twin), "utf8");
 
   test("has the same headings in both languages", () => {
     expect(headingsOf(other)).toEqual(headingsOf(english));

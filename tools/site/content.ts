@@ -10,6 +10,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   "CHANGELOG.md": "changelog",
   "CONTRIBUTING.md": "contributing",
   "SECURITY.md": "security",
+  "SECURITY.zh-CN.md": "zh-CN/security",
 };
 
 /** READMEs from which the first page of each language is generated. */

@@ -21,6 +21,7 @@ const SOURCES = [
   "CHANGELOG.md",
   "CONTRIBUTING.md",
   "SECURITY.md",
+  "SECURITY.zh-CN.md",
 ];
 
 /** Limit of an installation, in bytes. */
