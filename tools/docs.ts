@@ -24,9 +24,12 @@ import { loadSettingDefinitions } from "../src/settings/definition-file.ts";
 const tables: Readonly<Record<string, () => string>> = {
   configuration: englishConfiguration,
   configurationInChinese: chineseConfiguration,
-  routes: routeTable,
-  errorCodes: errorTable,
-  messages: messageTable,
+  routes: () => routeTable(ENGLISH_ROUTES),
+  routesInChinese: () => routeTable(CHINESE_ROUTES),
+  errorCodes: () => errorTable(ENGLISH_CODES, meanings),
+  errorCodesInChinese: () => errorTable(CHINESE_CODES, chineseMeanings),
+  messages: () => messageTable(["Reason", "Message"], (text) => text),
+  messagesInChinese: () => messageTable(["原因", "消息"], createTranslations()("zh-CN")),
   driverCount: () => String(readBuiltIn({ offer: "all" }).drivers.length),
   settingCount: () => String(loadSettingDefinitions().length),
   ...Object.fromEntries(
@@ -47,8 +50,10 @@ export const pages = [
   "docs/drivers.md",
   "docs/errors.md",
   "docs/settings.md",
+  "docs/zh-CN/calls.md",
   "docs/zh-CN/configuration.md",
   "docs/zh-CN/drivers.md",
+  "docs/zh-CN/errors.md",
   "docs/zh-CN/settings.md",
 ];
 
@@ -85,23 +90,38 @@ function describe(definition: Definition, translate: Translate): string[] {
   ];
 }
 
-function routeTable(): string {
+/** Heads of the table of routes, and whether a route needs a token. */
+interface RouteWords {
+  readonly heads: readonly string[];
+  readonly no: string;
+  readonly yes: string;
+}
+
+const ENGLISH_ROUTES: RouteWords = { heads: ["Route", "Rpc", "Token"], no: "no", yes: "yes" };
+const CHINESE_ROUTES: RouteWords = { heads: ["路由", "RPC", "令牌"], no: "否", yes: "是" };
+
+function routeTable({ heads, no, yes }: RouteWords): string {
   const methods = servedServices.flatMap(({ methods }) => methods);
   const rows = methods.flatMap((method) =>
     routesOf(method).map((route) => [route, method] as const),
   );
   return tableOf(
-    ["Route", "Rpc", "Token"],
+    heads,
     rows.map(([route, method]) => [
       `\`${route}\``,
       `\`${method.parent.name}.${method.name}\``,
-      publicMethods.has(method) ? "no" : "yes",
+      publicMethods.has(method) ? no : yes,
     ]),
   );
 }
 
 /** Occasion of each code, and advice for clients. Codes that are never sent are absent. */
-const meanings: Partial<Record<Code, readonly [when: string, advice: string]>> = {
+type Meanings = Partial<Record<Code, readonly [when: string, advice: string]>>;
+
+const ENGLISH_CODES = ["Code", "REST `code`", "gRPC", "Connect", "When", "What to do"];
+const CHINESE_CODES = ["代码", "REST `code`", "gRPC", "Connect", "何时", "如何处理"];
+
+const meanings: Meanings = {
   [Code.InvalidArgument]: ["a value or the request itself is wrong", "correct the named fields"],
   [Code.FailedPrecondition]: [
     "the state does not permit the change: a file manages the setting, or it is not deprecated",
@@ -136,8 +156,28 @@ const meanings: Partial<Record<Code, readonly [when: string, advice: string]>> =
   [Code.Internal]: ["a fault of the service", "report the request id to the operator"],
 };
 
-function errorTable(): string {
-  const rows = Object.entries(meanings).map(([number, [when, advice]]) => {
+const chineseMeanings: Meanings = {
+  [Code.InvalidArgument]: ["某个值或请求本身有误", "更正所列字段"],
+  [Code.FailedPrecondition]: [
+    "当前状态不允许此改动：设置由文件管理，或者不是已弃用的设置",
+    "先修改文件或状态",
+  ],
+  [Code.OutOfRange]: ["历史中已没有该版本", "全部重新读取"],
+  [Code.Unauthenticated]: ["缺少令牌，或令牌错误、已被重置", "发送有效的令牌"],
+  [Code.PermissionDenied]: ["令牌没有此权限", "使用有此权限的令牌"],
+  [Code.NotFound]: ["没有这样的设置、驱动或版本", "使用消息所建议的名称"],
+  [Code.AlreadyExists]: ["名称已存在", "选择其他名称"],
+  [Code.Aborted]: ["在所期望的版本之后，设置已有改动", "重新读取后再保存"],
+  [Code.ResourceExhausted]: ["太大、同时过多，或监听的客户端太慢", "减少发送的内容，或稍后继续"],
+  [Code.Unimplemented]: ["没有这样的方法或编码", "查看接口定义"],
+  [Code.Unavailable]: ["服务正在启动或停止，或数据库、下载工具没有应答", "稍后重试"],
+  [Code.DeadlineExceeded]: ["超过了客户端的期限", "设置更长的期限；调用可能已经执行"],
+  [Code.Canceled]: ["客户端结束了调用", "无需处理"],
+  [Code.Internal]: ["服务的故障", "把请求标识告诉运维人员"],
+};
+
+function errorTable(heads: readonly string[], of: Meanings): string {
+  const rows = Object.entries(of).map(([number, [when, advice]]) => {
     const code = Number(number) as Code;
     const name = codeToString(code);
     return [
@@ -150,14 +190,17 @@ function errorTable(): string {
       advice,
     ];
   });
-  return tableOf(["Code", "REST `code`", "gRPC", "Connect", "When", "What to do"], rows);
+  return tableOf(heads, rows);
 }
 
-function messageTable(): string {
+function messageTable(heads: readonly string[], translate: Translate): string {
   const rows = Object.entries(MESSAGES)
     .filter(([id]) => !id.startsWith("CODE_"))
-    .map(([id, text]) => [`\`${id}\``, text.replaceAll("|", "\\|").replaceAll("<", "&lt;")]);
-  return tableOf(["Reason", "Message"], rows);
+    .map(([id, text]) => [
+      `\`${id}\``,
+      translate(text).replaceAll("|", "\\|").replaceAll("<", "&lt;"),
+    ]);
+  return tableOf(heads, rows);
 }
 
 function routesOf(method: DescMethod): string[] {

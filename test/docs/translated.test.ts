@@ -25,6 +25,11 @@ const REQUIRED = [
   "configuration",
   "state-file",
   "rules",
+  "calls",
+  "errors",
+  "metrics",
+  "reliability",
+  "compatibility",
 ];
 const translated = globSync(`${LANGUAGE}/*.md`, { cwd: DOCS }).map((file) => basename(file, ".md"));
 
@@ -60,7 +65,7 @@ test("operators' pages are translated", () => {
 test("README.zh-CN.md links to pages of its language where they exist", () => {
   const readme = readFileSync(join(DOCS, "../README.zh-CN.md"), "utf8");
   const english = [...readme.matchAll(/\]\(docs\/([a-z-]+)\.md/g)].map(([, page = ""]) => page);
-  expect(english.length).toBeGreaterThan(2);
+  expect(english.length).toBeGreaterThan(0);
   expect(english.filter((page) => translated.includes(page))).toEqual([]);
 });
 
