@@ -15,17 +15,16 @@ enableCompileCache(join(import.meta.dirname, "../node_modules/.cache/mooring"));
 const [, , first = "serve", ...rest] = process.argv;
 
 if (first === "--check-backup-process") {
-  // A part of the service: see src/app/check-process.ts.
+  // The service checks backups in this process.
   await (await import("./app/check-process.ts")).runCheckProcess();
 } else if (first === "--derive-key-process") {
-  // Another part: see src/app/key-process.ts.
+  // The service derives keys of passphrases in this process.
   await (await import("./app/key-process.ts")).runKeyProcess();
 } else if (first === "serve" || first.startsWith("-")) {
   const { serve } = await import("./app/serve.ts");
   await serve(first === "serve" ? rest : process.argv.slice(2));
 } else {
-  // Imported on demand: the service does not load the client's code, and the client not that of the
-  // service.
+  // Imported on demand: neither the service nor a command loads the code of the other.
   const { runCli } = await import("./cli/cli.ts");
   const { processWorld } = await import("./cli/world.ts");
   const world = processWorld(

@@ -85,7 +85,7 @@ export async function openAccess({
   const rightsNow = (): string =>
     `${registry.readings()} ${ledger.snapshot().get(SETTINGS, TOKEN_KEY)?.value ?? ""}`;
   let rights = rightsNow();
-  const look = async (): Promise<void> => {
+  const checkRights = async (): Promise<void> => {
     await refresh(ledger, log);
     await registry.fresh();
     const now = rightsNow();
@@ -95,10 +95,10 @@ export async function openAccess({
   };
   // Failed reads are repeated the next time; the store reports an unavailable database.
   const onError = (): void => undefined;
-  const looking = startPeriodic(look, { interval: REFRESH_INTERVAL, onError });
-  store.onNews(looking.run);
+  const rightsJob = startPeriodic(checkRights, { interval: REFRESH_INTERVAL, onError });
+  store.onNews(rightsJob.run);
   const jobs = [
-    looking,
+    rightsJob,
     // Rights also expire.
     startPeriodic(() => authentication.expire(registry.now()), {
       interval: EXPIRY_INTERVAL,
@@ -112,7 +112,7 @@ export async function openAccess({
     store: store.access,
     registry,
     randomBytes,
-    changed: looking.run,
+    changed: rightsJob.run,
   });
   const endNotice = startEndingNotice({
     store,
@@ -146,7 +146,7 @@ export async function openAccess({
     archivePart: createAccessPart({
       registry,
       randomBytes,
-      change: createChange({ store: store.access, registry, changed: looking.run }),
+      change: createChange({ store: store.access, registry, changed: rightsJob.run }),
     }),
     close: async () => {
       // A read in progress must end before the database is closed.

@@ -2,6 +2,9 @@ import type { Socket } from "node:net";
 import { errorEnvelope } from "../gateway/failure.ts";
 import { JSON_TYPE } from "../gateway/serialize.ts";
 
+/** Time that a client may continue to send after the reply, in milliseconds. */
+const LINGER = 1_000;
+
 /** Node's error for a request that it could not parse. */
 export interface ClientError extends Error {
   readonly code?: string;
@@ -53,9 +56,6 @@ function answer(
   socket.once("close", () => clearTimeout(timer));
 }
 
-/** Time that a client may continue to send after the reply, in milliseconds. */
-const LINGER = 1_000;
-
 interface Answer {
   readonly status: number;
   readonly reason: string;
@@ -94,6 +94,6 @@ const TARGET: Answer = {
 function describe(error: ClientError): Answer {
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return TIMEOUT;
   if (error.code === "HPE_INVALID_URL") return TARGET;
-  if (error.code !== "HPE_HEADER_OVERFLOW") return NOT_HTTP;
-  return HEADERS;
+  if (error.code === "HPE_HEADER_OVERFLOW") return HEADERS;
+  return NOT_HTTP;
 }

@@ -5,11 +5,11 @@ export interface IdleMemoryOptions {
   /** Interval of checks, in milliseconds. Default: 5,000. */
   readonly interval?: number;
   /** Growth since the last release that triggers another one, in bytes. Default: 8 MiB. */
-  readonly worth?: number;
+  readonly growth?: number;
 }
 
 /** Normal fluctuation by a few requests, in bytes. */
-const STIR = 2 * 1024 * 1024;
+const FLUCTUATION = 2 * 1024 * 1024;
 
 /**
  * Returns memory to the system after the start and after each burst of requests. V8 collects garbage
@@ -23,21 +23,21 @@ const STIR = 2 * 1024 * 1024;
  * @returns a function that stops it.
  */
 export function releaseWhenIdle(options: IdleMemoryOptions = {}): () => void {
-  const { interval = 5_000, worth = 8 * 1024 * 1024 } = options;
+  const { interval = 5_000, growth = 8 * 1024 * 1024 } = options;
   // What the start has left is released at the first check.
-  let kept = 0;
-  let last = taken();
-  const look = async (): Promise<void> => {
-    const now = taken();
-    const grows = now - last > STIR;
+  let afterRelease = 0;
+  let last = usedBytes();
+  const check = async (): Promise<void> => {
+    const now = usedBytes();
+    const isGrowing = now - last > FLUCTUATION;
     last = now;
-    kept = Math.min(kept, now);
-    if (grows || now - kept < worth) return;
+    afterRelease = Math.min(afterRelease, now);
+    if (isGrowing || now - afterRelease < growth) return;
     await release();
-    last = taken();
-    kept = last;
+    last = usedBytes();
+    afterRelease = last;
   };
-  const timer = setInterval(() => void look(), interval).unref();
+  const timer = setInterval(() => void check(), interval).unref();
   return () => clearInterval(timer);
 }
 
@@ -45,7 +45,7 @@ export function releaseWhenIdle(options: IdleMemoryOptions = {}): () => void {
  * Size of buffers and of the committed heap, in bytes. `process.memoryUsage` reads a file and throws when
  * no file descriptor is left.
  */
-function taken(): number {
+function usedBytes(): number {
   const { external_memory: buffers, total_heap_size: heap } = getHeapStatistics();
   return buffers + heap;
 }

@@ -22,7 +22,7 @@ import { createServers } from "./listeners.ts";
 import { openPorts } from "./ports.ts";
 import { createRoutes, type Services, servedServices } from "./routes.ts";
 import { type ServicesDeps, startServices } from "./services.ts";
-import { figuresOf } from "./sites.ts";
+import { figuresOf } from "./site-summary.ts";
 
 /** Time after which a stream without progress is dropped, in milliseconds. */
 const STALLED = 30_000;

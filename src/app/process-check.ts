@@ -4,7 +4,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants, setPriority } from "node:os";
-import { buffer } from "node:stream/consumers";
 import type { CheckContent, CheckedBackup } from "../backups/check.ts";
 import type { Config } from "../config/config.ts";
 import { errorText } from "../error-text.ts";
@@ -61,27 +60,28 @@ export function createProcessCheck(config: CheckConfig): CheckContent {
     child.stdin.on("error", () => undefined);
     child.stdin.write(`${JSON.stringify({ needed, passphrase })}\n`);
     child.stdin.end(content);
-    const failed = (reason: string, cause?: unknown) =>
-      unavailable(message("BACKUP_CHECK_FAILED", { reason }), cause);
     try {
-      const [result, [code]] = await Promise.all([read(child.stdout), ended]);
-      if (code !== 0) throw failed(`exit code ${code}`);
+      const [result, [code]] = await Promise.all([readResult(child.stdout), ended]);
+      if (code !== 0) throw new Error(`exit code ${code}`);
       return JSON.parse(result.toString("utf8"), reviveText) as CheckedBackup;
     } catch (error) {
       signal.throwIfAborted();
-      throw error instanceof Error && error.message.startsWith("exit")
-        ? error
-        : failed(errorText(error), error);
+      throw unavailable(message("BACKUP_CHECK_FAILED", { reason: errorText(error) }), error);
     } finally {
       child.kill("SIGKILL");
     }
   };
 }
 
-async function read(stream: NodeJS.ReadableStream): Promise<Buffer> {
-  const result = await buffer(stream);
-  if (result.length > MAX_RESULT) throw new Error(`more than ${MAX_RESULT} bytes`);
-  return result;
+async function readResult(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    size += chunk.length;
+    if (size > MAX_RESULT) throw new Error(`more than ${MAX_RESULT} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 function lowerPriority(pid: number): void {

@@ -33,7 +33,8 @@ import { type MountTimes, type OpenMounts, openMounts } from "./mounts.ts";
 import type { Services } from "./routes.ts";
 import { openRules } from "./rules.ts";
 import { type SettingServiceOptions, startSettingServices } from "./settings.ts";
-import { openRegistry, openSiteService, openSites, openUpstream, summaryOf } from "./sites.ts";
+import { summaryOf } from "./site-summary.ts";
+import { openRegistry, openSiteService, openSites, openUpstream } from "./sites.ts";
 import { followFiles } from "./state-file.ts";
 import { createStatusService } from "./status.ts";
 

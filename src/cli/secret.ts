@@ -90,7 +90,7 @@ export async function newPassphrase(args: Arguments, world: World): Promise<stri
   if (passphrase !== undefined) return passphrase;
   if (!canAsk(world))
     throw usage(
-      "--secrets seal needs a passphrase: name a file with --passphrase-file, or set MOORING_PASSPHRASE",
+      "sealing the secrets needs a passphrase: name a file with --passphrase-file, or set MOORING_PASSPHRASE",
     );
   const typed = (await askHidden(world, "Passphrase for the backup")).trim();
   const again = (await askHidden(world, "Repeat the passphrase")).trim();

@@ -16,7 +16,7 @@ function waste(): void {
 
 test("unreferenced buffers are returned to the system when allocation stops", async () => {
   const before = process.memoryUsage().arrayBuffers;
-  onTestFinished(releaseWhenIdle({ interval: 20, worth: 4 * MIB }));
+  onTestFinished(releaseWhenIdle({ interval: 20, growth: 4 * MIB }));
   waste();
   const isBack = (): boolean => process.memoryUsage().arrayBuffers < before + 8 * MIB;
   while (!isBack()) await new Promise((resolve) => setTimeout(resolve, 20));
