@@ -54,12 +54,13 @@ const builtInsOnDemand: Plugin = {
  * entry which imports it. Node takes half a millisecond to find, open and link each file.
  */
 const FILES: Readonly<Record<string, readonly string[]>> = {
-  // Answers \`/ping\`.
+  // Answers `/ping`.
   listen: ["app/serve.ts"],
+  // While it is loaded, the first requests arrive.
+  log: ["telemetry/log.ts"],
   // Shared with the client, which loads nothing else of the service.
   common: ["cli/cli.ts", "cli/world.ts"],
   service: [
-    "telemetry/log.ts",
     "app/http-server.ts",
     "store/sqlite/store.ts",
     "app/mooring.ts",
@@ -90,13 +91,11 @@ function fewFiles() {
     },
   };
   const isIn = (name: string) => (id: string) => modules.get(name)?.has(id) === true;
+  const isStarted = (id: string) => isIn("log")(id) || isIn("service")(id);
   const groups = [
-    { name: "listen", test: isIn("listen"), priority: 3 },
-    {
-      name: "common",
-      test: (id: string) => isIn("common")(id) && isIn("service")(id),
-      priority: 2,
-    },
+    { name: "listen", test: isIn("listen"), priority: 4 },
+    { name: "common", test: (id: string) => isIn("common")(id) && isStarted(id), priority: 3 },
+    { name: "log", test: isIn("log"), priority: 2 },
     { name: "service", test: isIn("service"), priority: 1 },
   ];
   return { plugin, groups };

@@ -15,7 +15,7 @@ export type FlatJson = (message: Message) => string | undefined;
 
 /**
  * Creates the writer of a flat message: one with singular texts, booleans, int32 and int64 without
- * presence alone. It writes the text without the tree of values between, which takes a tenth of the
+ * presence alone. It writes the text without the tree of values between, which takes 6 % of the
  * processor time of a small call.
  *
  * @returns undefined if the message is not flat.
