@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import {
   type Collection,
   createStateFeed,
@@ -136,19 +136,23 @@ test("a change that the view does not show sends nothing", async () => {
 });
 
 test("a polled state is read by one reader while there are streams, and by none without", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   const { count, state, open } = start({ interval: 5 });
   const streams = Array.from({ length: 50 }, () => open());
   await Promise.all(streams.map((stream) => stream.next()));
   const pending = streams.map((stream) => stream.next());
   const before = count.reads;
-  await expect.poll(() => count.reads).toBeGreaterThan(before + 3);
+  await vi.advanceTimersByTimeAsync(50);
+  expect(count.reads).toBeGreaterThan(before + 3);
   expect(count.messages).toBe(1);
   state.now = stateOf({ name: "b" });
+  await vi.advanceTimersByTimeAsync(50);
   expect(new Set(await Promise.all(pending)).size).toBe(1);
   for (const stream of streams) stream.end();
   await Promise.all(streams.map(({ stream }) => stream.return?.()));
   const after = count.reads;
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await vi.advanceTimersByTimeAsync(50);
   expect(count.reads - after).toBeLessThanOrEqual(1);
 });
 

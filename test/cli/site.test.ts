@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
 import { service, useService } from "./service.ts";
+import { startWatching } from "./watching.ts";
 
 useService();
 
@@ -105,17 +106,9 @@ test("the log lists actions, also as JSON, and never has the token", async () =>
 });
 
 test("sites watch prints all sites at once", async () => {
-  const ends: (() => void)[] = [];
-  const watching = service.cli(["site", "watch"], {
-    world: {
-      onInterrupt: (listener) => {
-        ends.push(listener);
-        setTimeout(listener, 500);
-        return () => undefined;
-      },
-    },
-  });
-  expect((await watching).out).toMatch(/^home +follow/m);
+  const watching = startWatching(["site", "watch"], service.env);
+  await watching.until("home");
+  expect((await watching.interrupt()).out).toMatch(/^home +follow/m);
 });
 
 test("control characters in a site's version do not reach the terminal", async () => {

@@ -260,12 +260,13 @@ describe("a long reply of the upstream", () => {
 
 test("a connection with unexpected bytes is not used again", async () => {
   let requests = 0;
+  let idle: Socket | undefined;
   const server = (await import("node:net")).createServer((socket) => {
     socket.on("error", () => undefined);
     socket.on("data", () => {
       requests += 1;
+      idle = socket;
       socket.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood");
-      setTimeout(() => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"), 5);
     });
   });
   const port = await listening(server);
@@ -284,7 +285,9 @@ test("a connection with unexpected bytes is not used again", async () => {
   for (let turn = 0; turn < 3; turn += 1) {
     const reply = await fetch(`http://127.0.0.1:${at}/`);
     expect(await reply.text()).toBe("good");
-    await sleep(20);
+    const closing = once(idle as Socket, "close");
+    idle?.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil");
+    await closing;
   }
   expect(requests).toBe(3);
   pipe.close();

@@ -125,23 +125,29 @@ test("a mount that hangs on one site delays neither other sites nor the process"
 
 test("mounts of a site are written one at a time, with the newest revision", async () => {
   const site = await storages();
+  const { set } = await start([siteOf(site, "a")]);
+  let revision = 1;
+  const setAll = (): void => {
+    const mounts = Array.from({ length: 5 }, (_each, at) =>
+      mount({ name: `m${at}`, path: `/m${at}`, revision, members: { order: revision } }),
+    );
+    set({ a: mounts });
+  };
   let [active, most] = [0, 0];
   site.hold = async (stage) => {
     if (!stage.startsWith("POST")) return;
     active += 1;
     most = Math.max(most, active);
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    if (revision < 6) {
+      revision += 1;
+      setAll();
+    }
+    // Another write would reach the server before these requests.
+    for (let request = 0; request < 3; request += 1)
+      await (await fetch(`${site.url}/other`)).arrayBuffer();
     active -= 1;
   };
-  const { set } = await start([siteOf(site, "a")]);
-  const all = (revision: number) =>
-    Array.from({ length: 5 }, (_each, at) =>
-      mount({ name: `m${at}`, path: `/m${at}`, revision, members: { order: revision } }),
-    );
-  for (let revision = 1; revision <= 6; revision += 1) {
-    set({ a: all(revision) });
-    await new Promise((resolve) => setTimeout(resolve, 3));
-  }
+  setAll();
   await expect
     .poll(() => [...site.rows.values()].map(({ order }) => order))
     .toEqual([6, 6, 6, 6, 6]);
