@@ -1,7 +1,7 @@
 import { create, type DescMethod } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { Client, credentials } from "@grpc/grpc-js";
-import { expect, onTestFinished, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
 import {
   type ServerReflectionResponse,
   ServerReflectionResponseSchema,
@@ -19,6 +19,7 @@ import {
 } from "../../gen/mooring/v1/status_service_pb.js";
 import { encodedReflection } from "../../src/app/reflection.ts";
 import type { CallReport } from "../../src/gateway/observer.ts";
+import { startedForAll } from "../started.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { serveRoutes } from "./serve-routes.ts";
 import { type Failure, WireFailure } from "./transport/transport.ts";
@@ -52,13 +53,23 @@ const badSites = [
 const product = <A, B, C>(as: readonly A[], bs: readonly B[], cs: readonly C[]) =>
   as.flatMap((a) => bs.flatMap((b) => cs.map((c) => [a, b, c] as const)));
 
+/** Replies of the served methods, which a test sets. */
+let reply = (): GetStatusResponse => create(GetStatusResponseSchema);
+let events: readonly WatchSitesResponse[] = [];
+/** Reports of the calls of a test. */
+let reports: CallReport[] = [];
+const failed = () => reports.filter(({ error }) => error !== undefined);
+
+beforeEach(() => {
+  reports = [];
+});
+
 /** Serves two methods of one message each, in addition to ping. */
-async function serve(unary: () => GetStatusResponse, events: readonly WatchSitesResponse[]) {
-  const reports: CallReport[] = [];
-  const served = await serveRoutes(
+const served = startedForAll(() =>
+  serveRoutes(
     (router) => {
       router.service(PublicService, { ping: () => ({ message: "pong" }) });
-      router.service(StatusService, { getStatus: () => unary() });
+      router.service(StatusService, { getStatus: () => reply() });
       router.service(SiteService, {
         async *watchSites() {
           yield* events;
@@ -66,14 +77,12 @@ async function serve(unary: () => GetStatusResponse, events: readonly WatchSites
       });
     },
     { observer: { ended: (report) => void reports.push(report) } },
-  );
-  onTestFinished(() => served.close());
-  return { served, failed: () => reports.filter(({ error }) => error !== undefined) };
-}
+  ),
+);
 
-function expectOnlyInLog(reports: readonly CallReport[], method: DescMethod, field: string) {
-  expect(reports).toMatchObject([{ desc: method, error: { code: Code.Internal } }]);
-  const { cause } = reports[0]?.error ?? {};
+function expectOnlyInLog(failures: readonly CallReport[], method: DescMethod, field: string) {
+  expect(failures).toMatchObject([{ desc: method, error: { code: Code.Internal } }]);
+  const { cause } = failures[0]?.error ?? {};
   expect(cause).toBeInstanceOf(Error);
   const log = [(cause as Error).message, (cause as Error).stack].join("\n");
   expect(log).toContain(`${field} is invalid`);
@@ -90,14 +99,13 @@ test.each(
 )("%s: a reply with %s is INTERNAL, %s", async (_transport, _bad, _size, entry, bad, size) => {
   const [, fields, path] = bad;
   const cached = create(GetStatusResponseSchema, { version: size[1], ...fields });
-  const { served, failed } = await serve(() => cached, []);
+  reply = () => cached;
   const transport = entry.open(served);
   onTestFinished(() => transport.close());
   const ask = () => transport.call(getStatus, create(getStatus.input), {});
   // The second reply is the same message.
   for (const time of [1, 2]) {
-    const reply = await ask();
-    expect(reply).toMatchObject({
+    expect(await ask()).toMatchObject({
       kind: "failure",
       ...isInternal(transport.codeOf(Code.Internal)),
     });
@@ -132,10 +140,7 @@ test.each(
   const event = (one: object) =>
     create(WatchSitesResponseSchema, { sites: [{ name: text }, { name: text, ...one }] });
   const good = Array.from({ length: before }, () => event({}));
-  const { served, failed } = await serve(
-    () => create(GetStatusResponseSchema),
-    [...good, event(fields), event({})],
-  );
+  events = [...good, event(fields), event({})];
   const transport = entry.open(served);
   onTestFinished(() => transport.close());
   const { count, failure } = await watched(
@@ -156,14 +161,14 @@ test("gRPC reflection: a reply that cannot be encoded is INTERNAL", async () => 
       value: { errorCode: OUT_OF_RANGE, errorMessage: CONTENT },
     },
   });
-  const served = await serveRoutes(() => undefined, {
+  const reflecting = await serveRoutes(() => undefined, {
     reflect: encodedReflection(
       () => bad,
       (error) => logged.push((error.cause as Error).message),
     ),
   });
-  onTestFinished(() => served.close());
-  const client = new Client(`127.0.0.1:${served.grpcPort}`, credentials.createInsecure());
+  onTestFinished(() => reflecting.close());
+  const client = new Client(`127.0.0.1:${reflecting.grpcPort}`, credentials.createInsecure());
   onTestFinished(() => client.close());
   const ask = () =>
     new Promise((resolve) => {
