@@ -61,7 +61,7 @@ export function SiteStates(props: {
   const rows = <ul class="sheet mounts">{props.children}</ul>;
   if (!isLong(props.status)) return rows;
   return (
-    <details>
+    <details class="site-states">
       <summary>
         <StateCounts of={props.status} />
       </summary>

@@ -54,8 +54,8 @@ const looks: readonly (readonly [string, readonly Look[]])[] = [
 const changeTitle = (value: string) =>
   console.settings.saveSettings({ settings: [{ key: "site_title", value }] });
 
-let site: StandIn | undefined;
-afterAll(() => site?.stop());
+const sites: StandIn[] = [];
+afterAll(() => Promise.all(sites.map((site) => site.stop())));
 
 beforeAll(async () => {
   mkdirSync(SCREENSHOTS, { recursive: true });
@@ -92,10 +92,16 @@ beforeAll(async () => {
     limits: ["key:s3_*", "group:9"],
     neverExpires: true,
   });
-  site = await startStandIn();
-  await console.client(SiteService).createSite({
-    site: { name: "harbour", url: site.url, token: site.token() },
-  });
+  for (const name of [
+    "harbour",
+    "a-server-with-a-name-of-64-letters-that-is-in-the-cellar-at-home",
+  ]) {
+    const site = await startStandIn();
+    sites.push(site);
+    await console.client(SiteService).createSite({
+      site: { name, url: site.url, token: site.token() },
+    });
+  }
   const paths = [
     "films",
     ...Array.from({ length: 30 }, (_, at) => `folder-${at}-${"x".repeat(at)}`),
@@ -182,7 +188,8 @@ describe.each(asked)("in %s, light and dark, narrow and wide", (locale, views) =
 });
 
 /**
- * Runs in the page: violations of all rules of axe or some, and whether the page scrolls sideways.
+ * Runs in the page: violations of all rules of axe or some, elements that are cut, and whether the
+ * page scrolls sideways.
  */
 function faultsBy(rules: readonly string[] | undefined): string {
   const asked =
@@ -192,6 +199,11 @@ function faultsBy(rules: readonly string[] | undefined): string {
   return `${asked}.then(({ violations }) => [
     ...violations.flatMap(({ id, nodes }) =>
       nodes.map(({ html, failureSummary }) => [id, html.slice(0, 200), failureSummary].join(" "))),
+    ...[...document.querySelectorAll("main *, dialog *")]
+      .filter((one) => one.getBoundingClientRect().right > innerWidth + 1 && one.checkVisibility() &&
+        one.closest(".table, .groups, pre, .unseen") === null)
+      .slice(0, 3)
+      .map((one) => "is cut: " + one.outerHTML.slice(0, 200)),
     ...(document.documentElement.scrollWidth > document.documentElement.clientWidth
       ? ["it is wider than its screen"] : []),
   ])`;
