@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { createAccessPart } from "../access/archive-part.ts";
+import { createAccessPart } from "../access/archive/part.ts";
 import { type Access, createAccess, type Identity } from "../access/authenticate.ts";
 import { createChange } from "../access/change.ts";
 import { startDeletion } from "../access/deletion.ts";

@@ -9,9 +9,11 @@ import type { WebhookRegistry } from "../incidents/webhook/registry.ts";
 import type { Draft } from "../ledger/draft.ts";
 import { createMountPart, type MountPartDeps } from "../mounts/archive/part.ts";
 import { SITE_MOUNTS } from "../mounts/kind.ts";
+import type { MountService } from "../mounts/mount-service.ts";
 import { createRecordEtag } from "../records/etag.ts";
 import { createRulePart, type RulePartDeps } from "../rules/archive/part.ts";
 import { SITE_RULES } from "../rules/kind.ts";
+import type { RuleService } from "../rules/rule-service.ts";
 import { createServerPart, type ServerPartDeps } from "../servers/archive-part.ts";
 import { createSettingPart } from "../settings/archive/part.ts";
 import { SETTINGS } from "../settings/kind.ts";
@@ -109,4 +111,32 @@ export function openArchive(
     version,
     now,
   });
+}
+
+/** Mounts of a service for exports and imports. */
+export function mountsToExport(
+  mounts: Pick<MountService, "list" | "get" | "nameOf" | "running" | "declaredBy">,
+): ArchiveParts["mounts"] {
+  return {
+    list: async (grant, names) =>
+      names.length === 0
+        ? mounts.list(grant)
+        : names.map((name) => mounts.get(mounts.nameOf(name, grant), grant)),
+    running: mounts.running,
+    managedBy: mounts.declaredBy,
+  };
+}
+
+/** Folder rules of a service for exports and imports. */
+export function rulesToExport(
+  rules: Pick<RuleService, "list" | "get" | "pathOf">,
+  onSites: ArchiveParts["rules"]["onSites"],
+): ArchiveParts["rules"] {
+  return {
+    list: async (grant, paths) =>
+      paths.length === 0
+        ? rules.list(grant)
+        : paths.map((path) => rules.get(rules.pathOf(path), grant)),
+    onSites,
+  };
 }

@@ -3,7 +3,7 @@ import { ConnectError, createRouterTransport, type Interceptor } from "@connectr
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
 import { BackupService } from "../../gen/mooring/v1/backup_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { createAccessPart } from "../access/archive-part.ts";
+import { createAccessPart } from "../access/archive/part.ts";
 import { createChange } from "../access/change.ts";
 import { openAccessRegistry } from "../access/registry.ts";
 import type { Archive } from "../archive/archive.ts";

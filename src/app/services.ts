@@ -4,7 +4,7 @@ import type { Config } from "../config/config.ts";
 import { mapWriteError } from "../database/error.ts";
 import { makeFolder } from "../database/sqlite/file.ts";
 import { readBuiltIn } from "../drivers/built-in.ts";
-import { createDriverService, openCatalogue } from "../drivers/driver.ts";
+import { createDriverService, type LiveCatalogue, openCatalogue } from "../drivers/driver.ts";
 import { createKinds } from "../history/kinds.ts";
 import { createRestore } from "../history/restore.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -14,17 +14,19 @@ import { folderRules } from "../rules/kind.ts";
 import { createRuleView } from "../rules/rule-view.ts";
 import { createServerService, type ServerService } from "../servers/service.ts";
 import { SETTINGS } from "../settings/kind.ts";
-import { readSiteNames } from "../sites/registry.ts";
+import { readSiteNames, type SiteRegistry } from "../sites/registry.ts";
 import { errorOf } from "../sites/site.ts";
-import type { SiteTimes } from "../sites/sites.ts";
+import type { SiteService } from "../sites/site-service.ts";
+import type { Sites, SiteTimes } from "../sites/sites.ts";
 import { createDeclared } from "../state-file/declared.ts";
+import type { Store } from "../store/stores.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Visitor } from "../upstream/session.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { randomPassword } from "../users/password.ts";
-import { createUserService } from "../users/service.ts";
+import { createUserService, type UserService } from "../users/service.ts";
 import { type OpenAccess, openAccess } from "./access.ts";
-import { type ArchiveParts, openArchive } from "./archive.ts";
+import { type ArchiveParts, mountsToExport, openArchive, rulesToExport } from "./archive.ts";
 import { keepAudit, openAudit } from "./audit.ts";
 import { type BackupParts, openBackups, scheduleText } from "./backups.ts";
 import { openStore } from "./database.ts";
@@ -89,13 +91,7 @@ export interface RunningServices extends Services {
 export async function startServices(config: Config, deps: ServicesDeps): Promise<RunningServices> {
   await using opened = new AsyncDisposableStack();
   const { log, commonLog, watchers, localize, draining, version } = deps;
-  const drivers = await openCatalogue({
-    builtIn: () => readBuiltIn({ offer: config.family }),
-    directory: config.driversDir,
-    enabled: config.driversEnabled,
-    onError: (error) => commonLog.error({ reason: error.message }, "the driver folder is invalid"),
-    onNotice: (message) => commonLog.info(message),
-  });
+  const drivers = await openDrivers(config, commonLog);
   opened.defer(drivers.close);
   makeFolder(config.dataDir);
   const store = await openStore(config, (level, message) => log[level](message));
@@ -168,24 +164,13 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   });
   opened.defer(close);
   incidents.watchTokens(manager.unrenewedTokens);
-  const users = createUserService({
+  const { users, servers } = openServerContents({
     registry,
-    clientOf: sites.sync.clientOf,
-    store: store.sites,
-    revision: () => ledger.snapshot().revision,
-    now: Date.now,
-    randomPassword,
-    onCreated: (siteId) =>
-      void ruleWork.retry(siteId).catch((error: unknown) => {
-        log.error({ err: error }, "failed to retry folder rules");
-      }),
-  });
-  const { wantedOf } = createRuleView(ledger);
-  const servers = createServerService({
-    registry,
-    clientOf: sites.sync.clientOf,
-    users,
-    managedRules: (site) => wantedOf(site).map(({ path }) => path),
+    sites,
+    store,
+    ledger,
+    retryRules: ruleWork.retry,
+    log,
   });
   const archive = openArchive(config, {
     services,
@@ -193,21 +178,8 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     sites: sites.registry,
     effects: [mounts.onSites, rulesOfSites],
     declaredBy: declared.by,
-    mounts: {
-      list: async (grant, names) =>
-        names.length === 0
-          ? mounts.list(grant)
-          : names.map((name) => mounts.get(mounts.nameOf(name, grant), grant)),
-      running: mounts.running,
-      managedBy: mounts.declaredBy,
-    },
-    rules: {
-      list: async (grant, paths) =>
-        paths.length === 0
-          ? rules.list(grant)
-          : paths.map((path) => rules.get(rules.pathOf(path), grant)),
-      onSites: rulesOnSites,
-    },
+    mounts: mountsToExport(mounts),
+    rules: rulesToExport(rules, rulesOnSites),
     webhooks: incidents.targets,
     access: archivePart,
     driverOf,
@@ -308,17 +280,11 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
       backups: () =>
         backups.place === undefined ? undefined : scheduleText(backupWork.schedule(), Date.now()),
       files: files.note,
-      upstreamAnswers: () => {
-        const view = siteService.list().find(({ site }) => site.upstream);
-        return upstream === undefined || view === undefined ? undefined : !errorOf(view);
-      },
+      upstreamAnswers: () => (upstream === undefined ? undefined : upstreamAnswers(siteService)),
       watchers,
       draining,
       version,
-      database:
-        config.database.dialect === "sqlite"
-          ? `sqlite:${config.database.filename}`
-          : config.database.place,
+      database: databaseText(config),
       now: Date.now,
     }),
     upstream,
@@ -336,3 +302,68 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
 
 /** Answer about a visitor before the upstream is opened. */
 const NOT_YET: Visitor = { kind: "silent", words: "the service is starting" };
+
+/** Reads the drivers and follows their folder. */
+function openDrivers(
+  { family, driversDir, driversEnabled }: Config,
+  log: Logger,
+): Promise<LiveCatalogue> {
+  return openCatalogue({
+    builtIn: () => readBuiltIn({ offer: family }),
+    directory: driversDir,
+    enabled: driversEnabled,
+    onError: (error) => log.error({ reason: error.message }, "the driver folder is invalid"),
+    onNotice: (message) => log.info(message),
+  });
+}
+
+/** The accounts and the unmanaged contents of servers. */
+function openServerContents({
+  registry,
+  sites,
+  store,
+  ledger,
+  retryRules,
+  log,
+}: {
+  readonly registry: SiteRegistry;
+  readonly sites: Sites;
+  readonly store: Pick<Store, "sites">;
+  readonly ledger: Ledger;
+  /** Tries folder rules of a site again, which may have waited for its users. */
+  readonly retryRules: (siteId: string) => Promise<void>;
+  readonly log: Logger;
+}): { readonly users: UserService; readonly servers: ServerService } {
+  const { clientOf } = sites.sync;
+  const users = createUserService({
+    registry,
+    clientOf,
+    store: store.sites,
+    revision: () => ledger.snapshot().revision,
+    now: Date.now,
+    randomPassword,
+    onCreated: (siteId) =>
+      void retryRules(siteId).catch((error: unknown) => {
+        log.error({ err: error }, "failed to retry folder rules");
+      }),
+  });
+  const { wantedOf } = createRuleView(ledger);
+  const servers = createServerService({
+    registry,
+    clientOf,
+    users,
+    managedRules: (site) => wantedOf(site).map(({ path }) => path),
+  });
+  return { users, servers };
+}
+
+/** The database in the notation of the configuration. */
+function databaseText({ database }: Config): string {
+  return database.dialect === "sqlite" ? `sqlite:${database.filename}` : database.place;
+}
+
+/** Whether the upstream answers; undefined before first contact. */
+function upstreamAnswers(sites: SiteService): boolean | undefined {
+  const view = sites.list().find(({ site }) => site.upstream);
+  return view === undefined ? undefined : !errorOf(view);
+}
