@@ -64,6 +64,7 @@ export interface Place<T> {
 /**
  * Page of the matching items of a sorted list.
  *
+ * @param bounds of its page size. Default: 10,000 items, which is also the maximum.
  * @throws INVALID_ARGUMENT for a negative page size or an invalid page token.
  */
 export function pageOf<T>(
@@ -71,8 +72,9 @@ export function pageOf<T>(
   { pageSize, pageToken }: PageRequest,
   place: Place<T>,
   fits: (item: T) => boolean = () => true,
+  bounds: PageBounds = { usual: MAX_PAGE, most: MAX_PAGE },
 ): Page<T> {
-  const limit = pageLimit(pageSize, { usual: MAX_PAGE, most: MAX_PAGE });
+  const limit = pageLimit(pageSize, bounds);
   const items: T[] = [];
   let bytes = 0;
   for (let at = beginning(sorted, pageToken, place); at < sorted.length; at += 1) {

@@ -2,17 +2,15 @@ import type { AuditEntry } from "../audit/store.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { resultAs } from "../history/record-result.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { unavailable } from "../messages/error.ts";
-import { message } from "../messages/message.ts";
 import { deleteRecords } from "../records/delete.ts";
 import { isRunning } from "../records/effect.ts";
 import { leaveDeletedSite } from "../records/leave.ts";
+import { createRecordFeed } from "../records/watch.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
 import { isOnSite } from "../sites/site-choice.ts";
 import { createSummaries, type Summaries } from "../sites/summary.ts";
-import { createStateFeed } from "../state-feed.ts";
 import { createMountChanges } from "./changes.ts";
 import { effectsOfFollowing } from "./effect.ts";
 import { mountsKind } from "./history-kind.ts";
@@ -34,7 +32,7 @@ import { replaceCredential } from "./use-case/replace.ts";
 import { saveMounts } from "./use-case/save.ts";
 import { compareMounts, syncMounts } from "./use-case/sync.ts";
 import { listTargets, testOfMounts } from "./use-case/test.ts";
-import { isSameSource, readWatched, type WatchedMounts } from "./watch.ts";
+import { isSameWatched, type WatchedMount, type WatchedSource } from "./watch.ts";
 
 export interface MountServiceDeps {
   readonly ledger: Ledger;
@@ -64,7 +62,12 @@ export function createMountService(deps: MountServiceDeps): MountService {
   const nameOf = nameByPath(view.all);
   const statusOn = (mount: Mount, site: Site): Status => statusOf(mount, site, sources);
   const list = listTargets({ ...deps, statusOn });
-  const feed = createFeed(deps, sources);
+  const statuses = (mount: Mount): readonly Status[] =>
+    sites
+      .sites()
+      .filter(({ id }) => isOnSite(mount, id))
+      .map((site) => statusOn(mount, site));
+  const feed = createFeed(deps, statuses);
   const summaries = createMountSummaries(deps, statusOn);
   const listeners = new Set<() => void>();
   const changed = (siteId?: string): void => {
@@ -85,11 +88,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     },
     get: (name, grant) => changes.require(grant, view.all().get(name), name),
     saved: (names) => [...names].flatMap((name) => view.all().get(name) ?? []),
-    statuses: (mount) =>
-      sites
-        .sites()
-        .filter(({ id }) => isOnSite(mount, id))
-        .map((site) => statusOn(mount, site)),
+    statuses,
     looked: lookedMounts({ view, sites, registry, sources }),
     watch: feed.watch,
     onStatus,
@@ -137,24 +136,19 @@ export function createMountService(deps: MountServiceDeps): MountService {
 /** Streams of mounts with their statuses. */
 function createFeed(
   { ledger, view, sites, driverOf, driverNames, stopping }: MountServiceDeps,
-  sources: StatusSources,
+  statuses: (mount: Mount) => readonly Status[],
 ) {
-  const watched = {
-    source: () => ({
-      snapshot: ledger.snapshot(),
-      sites: sites.sites(),
-      driverNames: driverNames(),
-    }),
-    mounts: view.all,
-    driverOf,
-    sources,
-  };
-  return createStateFeed<WatchedMounts>({
-    read: (before) => readWatched(before, watched),
-    isCurrent: ({ source }) => isSameSource(source, watched.source()),
-    stopping,
-    ended: () => unavailable(message("SERVICE_STOPPING")),
+  const source = (): WatchedSource => ({
+    snapshot: ledger.snapshot(),
+    sites: sites.sites(),
+    driverNames: driverNames(),
   });
+  const shown = (mount: Mount): WatchedMount => ({
+    mount,
+    driver: driverOf(mount.driver),
+    statuses: statuses(mount),
+  });
+  return createRecordFeed({ source, records: view.all, shown, isSame: isSameWatched }, stopping);
 }
 
 function createMountSummaries(

@@ -1,4 +1,6 @@
-import type { Collection } from "../state-feed.ts";
+import { unavailable } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
+import { type Collection, createStateFeed } from "../state-feed.ts";
 import { createTicks } from "../ticks.ts";
 
 /** All records of a kind at one time, as streams show them. */
@@ -12,12 +14,25 @@ export interface WatchedDeps<R, T, S extends object> {
   readonly source: () => S;
   readonly records: () => ReadonlyMap<string, R>;
   /** What a stream shows of a record. */
-  readonly shown: (record: R, source: S) => T;
+  readonly shown: (record: R) => T;
   readonly isSame: (a: T, b: T) => boolean;
 }
 
+/** Streams of the records of a kind with their statuses. @param stopping ends them. */
+export function createRecordFeed<R, T, S extends object>(
+  deps: WatchedDeps<R, T, S>,
+  stopping: AbortSignal,
+) {
+  return createStateFeed<Watched<T, S>>({
+    read: (before) => readWatched(before, deps),
+    isCurrent: ({ source }) => isSameSource(source, deps.source()),
+    stopping,
+    ended: () => unavailable(message("SERVICE_STOPPING")),
+  });
+}
+
 /** Reads all records with their statuses, in ticks of the event loop. Unchanged items are kept. */
-export async function readWatched<R, T, S extends object>(
+async function readWatched<R, T, S extends object>(
   before: Watched<T, S> | undefined,
   { source, records, shown, isSame }: WatchedDeps<R, T, S>,
 ): Promise<Watched<T, S>> {
@@ -29,7 +44,7 @@ export async function readWatched<R, T, S extends object>(
   for (const [key, record] of all) {
     if (ticks.isDue()) await ticks.next();
     const old = before?.items.get(key);
-    const now = shown(record, from);
+    const now = shown(record);
     const isKept = old !== undefined && isSame(old, now);
     items.set(key, isKept ? old : now);
     isUnchanged &&= isKept;
@@ -38,7 +53,6 @@ export async function readWatched<R, T, S extends object>(
   return { items, source: from };
 }
 
-/** Reports whether sources have the same members. */
-export function isSameSource<S extends object>(a: S, b: S): boolean {
+function isSameSource<S extends object>(a: S, b: S): boolean {
   return (Object.keys(a) as (keyof S)[]).every((name) => a[name] === b[name]);
 }

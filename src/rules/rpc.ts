@@ -11,30 +11,27 @@ import {
   type RuleService as RuleServiceDesc,
   SaveRulesResponseSchema,
   SyncRulesResponseSchema,
-  type WatchRulesResponse,
   WatchRulesResponseSchema,
 } from "../../gen/mooring/v1/rule_service_pb.js";
-import { type Grant, grantOf, ROOT, whileAllowed } from "../access/grant.ts";
-import { auditOriginOf, originOf } from "../audit/entry.ts";
+import { grantOf, whileAllowed } from "../access/grant.ts";
+import { originOf } from "../audit/entry.ts";
 import { dryRunOf, type Recorder } from "../audit/recorder.ts";
-import { createPendingReply, type PendingSites } from "../history/pending-site.ts";
+import type { PendingSites } from "../history/pending-site.ts";
 import type { RecordResult } from "../history/record-result.ts";
-import { memoize } from "../memoize.ts";
-import { denied } from "../messages/error.ts";
 import type { Language, Translate } from "../messages/language.ts";
-import { createLanguageOf, createSayIn } from "../messages/localize.ts";
-import { message, textIn } from "../messages/message.ts";
-import { pageLimit } from "../messages/page.ts";
+import { createSayIn } from "../messages/localize.ts";
 import { callerOf } from "../records/caller.ts";
-import { isOnSite, overridesByName } from "../sites/site-choice.ts";
+import { createPendingOfChange, createRevealing, recordPage } from "../records/reply.ts";
+import { createRecordStream } from "../records/stream.ts";
+import { overridesByName } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
-import { createView } from "../state-feed.ts";
 import { mapInTicks } from "../ticks.ts";
+import { SITE_RULES } from "./kind.ts";
 import { inputFromProto, resultToProto, ruleToProto, statusToProto } from "./message.ts";
 import { isAllowed, type Rule } from "./rule.ts";
 import type { RuleService } from "./rule-service.ts";
 import { passwordSubject, subjectOf } from "./subject.ts";
-import type { WatchedRule, WatchedRules } from "./watch.ts";
+import type { WatchedRule, WatchedSource } from "./watch.ts";
 
 /** Data of the messages besides rules. */
 export interface RuleSource {
@@ -66,33 +63,21 @@ export function ruleImpl(
     const say = sayIn(context);
     return (result: RecordResult) => resultToProto(result, say);
   };
-  const revealing = createRevealing(audit, siteNames);
-  const pendingOf = createPendingReply(source.pendingSites, sayIn);
-  /** Sites of changed rules that do not get the change now. @param before deleted ones. */
-  const pending = (
-    results: readonly RecordResult[],
-    context: HandlerContext,
-    before: readonly Rule[] = [],
-  ) => {
-    const paths = new Set(
-      results.flatMap(({ name, outcome }) =>
-        outcome === "unchanged" || outcome === "skipped" ? [] : [name],
-      ),
-    );
-    const changed = [...rules.saved(paths), ...before.filter(({ path }) => paths.has(path))];
-    return pendingOf(context, (siteId) => changed.some((rule) => isOnSite(rule, siteId)));
-  };
+  const { revealing } = createRevealing(
+    "rules:reveal",
+    (rule: Rule) => passwordSubjects(rule, siteNames()),
+    audit,
+  );
+  const pending = createPendingOfChange(SITE_RULES, rules.saved, source.pendingSites, sayIn);
   return {
-    listRules: async ({ site, pageSize, pageToken, reveal }, context) => {
-      const limit = pageLimit(pageSize, { usual: 1_000, beyond: "invalid" });
+    listRules: async ({ site, ...request }, context) => {
       const revision = BigInt(rules.revision());
       const listed = await rules.list(grantOf(context), site);
-      const found = listed.filter(({ path }) => path > pageToken);
-      const page = found.slice(0, limit);
-      const reveals = revealing(context, reveal, page);
+      const { items, next } = recordPage(SITE_RULES, listed, request);
+      const reveals = revealing(context, request.reveal, items);
       return create(ListRulesResponseSchema, {
-        rules: await mapInTicks(page, showIn(context, reveals), context.signal),
-        nextPageToken: found.length > limit ? (page.at(-1)?.path ?? "") : "",
+        rules: await mapInTicks(items, showIn(context, reveals), context.signal),
+        nextPageToken: next,
         revision,
       });
     },
@@ -167,20 +152,22 @@ export function ruleImpl(
         pendingSites: dryRun ? [] : pending(saved.results, context),
       });
     },
-    watchRules: createWatch(source, translations),
-  };
-}
-
-/** Checks the scope of a request for passwords, and counts the read passwords for the audit. */
-function createRevealing(audit: Pick<Recorder, "note">, siteNames: () => SiteNames) {
-  return (context: HandlerContext, reveal: boolean, found: readonly Rule[]): boolean => {
-    if (!reveal) return false;
-    if (!grantOf(context).has("rules:reveal"))
-      throw denied(message("SCOPE_MISSING", { scope: "rules:reveal" }));
-    const subjects = found.flatMap((rule) => passwordSubjects(rule, siteNames()));
-    if (subjects.length > 0)
-      audit.note({ origin: auditOriginOf(context), outcome: "OK", subjects });
-    return true;
+    watchRules: createRecordStream(rules.watch, translations, {
+      show: ({ rule, statuses }: WatchedRule, say) =>
+        ruleToProto(rule, statuses, {
+          reveals: false,
+          say,
+          names: siteNames(),
+          etagOf: rules.etagOf,
+        }),
+      event: (changed, removed: readonly WatchedRule[], { snapshot }: WatchedSource) =>
+        create(WatchRulesResponseSchema, {
+          rules: changed,
+          removed: removed.map(({ rule }) => rule.path),
+          revision: BigInt(snapshot.revision),
+        }),
+      isAllowed: (grant, { rule }: WatchedRule) => isAllowed(grant, rule),
+    }),
   };
 }
 
@@ -192,40 +179,4 @@ function passwordSubjects(rule: Rule, names: SiteNames): readonly string[] {
       (values.password ?? "") === "" ? [] : [passwordSubject(rule.path, site)],
     ),
   ];
-}
-
-/** Implements WatchRules: streams of the same rights and language share their messages. */
-function createWatch(
-  { rules, siteNames }: RuleSource,
-  translations: (language: Language) => Translate,
-): ServiceImpl<typeof RuleServiceDesc>["watchRules"] {
-  const languageOf = createLanguageOf();
-  const viewIn = memoize((language: Language) => {
-    const translate = translations(language);
-    const show = memoize(({ rule, statuses }: WatchedRule) =>
-      ruleToProto(rule, statuses, {
-        reveals: false,
-        say: (text) => textIn(text, translate),
-        names: siteNames(),
-        etagOf: rules.etagOf,
-      }),
-    );
-    return memoize((grant: Grant) =>
-      createView<WatchedRules, WatchedRule, WatchRulesResponse>(
-        ({ changed, removed }, state) =>
-          create(WatchRulesResponseSchema, {
-            rules: changed.map(show),
-            removed: removed.map(({ rule }) => rule.path),
-            revision: BigInt(state.source.snapshot.revision),
-          }),
-        ({ rule }) => isAllowed(grant, rule),
-      ),
-    );
-  });
-  return (_request, context) => {
-    const grant = grantOf(context);
-    // Streams of all grants without limits show the same.
-    const view = viewIn(languageOf(context, ""))(grant.limits.length === 0 ? ROOT : grant);
-    return rules.watch(view, context.signal);
-  };
 }

@@ -1,13 +1,11 @@
 import type { Ledger } from "../ledger/ledger.ts";
-import { unavailable } from "../messages/error.ts";
-import { message } from "../messages/message.ts";
 import { deleteRecords } from "../records/delete.ts";
 import { leaveDeletedSite } from "../records/leave.ts";
 import { checkKeys } from "../records/limit.ts";
+import { createRecordFeed } from "../records/watch.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
 import { isOnSite } from "../sites/site-choice.ts";
-import { createStateFeed } from "../state-feed.ts";
 import { createRuleChanges } from "./changes.ts";
 import { rulesKind } from "./history-kind.ts";
 import { SITE_RULES } from "./kind.ts";
@@ -18,7 +16,7 @@ import type { RuleView } from "./rule-view.ts";
 import type { RulesOnSites } from "./rules-on-sites.ts";
 import { moveRule } from "./use-case/move.ts";
 import { saveRules } from "./use-case/save.ts";
-import { isSameSource, readWatched, type WatchedRules } from "./watch.ts";
+import { isSameWatched, type WatchedRule, type WatchedSource } from "./watch.ts";
 
 export interface RuleServiceDeps {
   readonly ledger: Ledger;
@@ -37,7 +35,7 @@ export function createRuleService(deps: RuleServiceDeps): RuleService {
   const { ledger, sites, onSites, view } = deps;
   const changes = createRuleChanges(deps);
   const pathOf = pathOfRule(view.all);
-  const feed = createFeed(deps, view.all);
+  const feed = createFeed(deps);
   onSites.onChange(feed.changed);
   return {
     revision: () => ledger.snapshot().revision,
@@ -82,19 +80,8 @@ export function createRuleService(deps: RuleServiceDeps): RuleService {
 }
 
 /** Streams of rules with their statuses. */
-function createFeed(
-  { ledger, sites, onSites, stopping }: RuleServiceDeps,
-  rules: () => ReadonlyMap<string, Rule>,
-) {
-  const watched = {
-    source: () => ({ snapshot: ledger.snapshot(), sites: sites.sites() }),
-    rules,
-    statuses: onSites.statuses,
-  };
-  return createStateFeed<WatchedRules>({
-    read: (before) => readWatched(before, watched),
-    isCurrent: ({ source }) => isSameSource(source, watched.source()),
-    stopping,
-    ended: () => unavailable(message("SERVICE_STOPPING")),
-  });
+function createFeed({ ledger, view, sites, onSites, stopping }: RuleServiceDeps) {
+  const source = (): WatchedSource => ({ snapshot: ledger.snapshot(), sites: sites.sites() });
+  const shown = (rule: Rule): WatchedRule => ({ rule, statuses: onSites.statuses(rule) });
+  return createRecordFeed({ source, records: view.all, shown, isSame: isSameWatched }, stopping);
 }

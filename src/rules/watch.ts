@@ -1,7 +1,6 @@
 import type { Snapshot } from "../ledger/snapshot.ts";
+import type { Watched } from "../records/watch.ts";
 import type { Site } from "../sites/site.ts";
-import type { Collection } from "../state-feed.ts";
-import { createTicks } from "../ticks.ts";
 import type { Rule } from "./rule.ts";
 import type { RuleStatus } from "./rule-status.ts";
 
@@ -12,46 +11,16 @@ export interface WatchedRule {
 }
 
 /** All rules at one time. */
-export interface WatchedRules extends Collection<WatchedRule> {
-  readonly source: WatchedSource;
-}
+export type WatchedRules = Watched<WatchedRule, WatchedSource>;
 
-/** State from which rules are read, compared by identity: the same objects until they change. */
+/** Sources of the watched rules besides their states on sites. */
 export interface WatchedSource {
   readonly snapshot: Snapshot;
   readonly sites: readonly Site[];
 }
 
-export function isSameSource(a: WatchedSource, b: WatchedSource): boolean {
-  return a.snapshot === b.snapshot && a.sites === b.sites;
-}
-
-export interface WatchedRulesDeps {
-  readonly source: () => WatchedSource;
-  readonly rules: () => ReadonlyMap<string, Rule>;
-  readonly statuses: (rule: Rule) => readonly RuleStatus[];
-}
-
-/** Reads all rules with their statuses, in ticks of the event loop. Unchanged items are kept. */
-export async function readWatched(
-  before: WatchedRules | undefined,
-  { source, rules, statuses }: WatchedRulesDeps,
-): Promise<WatchedRules> {
-  const from = source();
-  const ticks = createTicks();
-  const items = new Map<string, WatchedRule>();
-  const all = rules();
-  let isSame = before !== undefined && before.items.size === all.size;
-  for (const [path, rule] of all) {
-    if (ticks.isDue()) await ticks.next();
-    const old = before?.items.get(path);
-    const now = { rule, statuses: statuses(rule) };
-    const isKept = old !== undefined && old.rule === rule && areEqual(old.statuses, now.statuses);
-    items.set(path, isKept ? old : now);
-    isSame &&= isKept;
-  }
-  if (before !== undefined && isSame && isSameSource(before.source, from)) return before;
-  return { items, source: from };
+export function isSameWatched(a: WatchedRule, b: WatchedRule): boolean {
+  return a.rule === b.rule && areEqual(a.statuses, b.statuses);
 }
 
 /** Compares statuses apart from the time of the last read, which is no event. */

@@ -1,0 +1,164 @@
+import { create, type JsonObject, type JsonValue, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  MountContent,
+  type MountInput as MountInputMessage,
+  type Mount as MountMessage,
+  type MountResult,
+  MountResultSchema,
+  MountSchema,
+  MountStatusSchema,
+} from "../../gen/mooring/v1/mount_pb.js";
+import type { DriverInfo } from "../drivers/driver-info.ts";
+import { effectToProto } from "../history/effect.ts";
+import type { RecordResult } from "../history/record-result.ts";
+import { invalid } from "../messages/error.ts";
+import { message, type Text } from "../messages/message.ts";
+import type { RecordEtag } from "../records/etag.ts";
+import { MASK } from "../settings/value.ts";
+import { overridesByName, siteNamesOf } from "../sites/site-choice.ts";
+import { choiceFromProto, choiceToProto } from "../sites/site-choice-message.ts";
+import type { SiteNames } from "../sites/site-names.ts";
+import { isSecretItem, type MountInput } from "./input.ts";
+import { type Mount, missingFields, type Values } from "./mount.ts";
+import type { Status } from "./status.ts";
+import { subjectOf } from "./subject.ts";
+
+/** @param at index of the mount in the request. @throws INVALID_ARGUMENT. */
+export function inputFromProto(input: MountInputMessage, at: number): MountInput {
+  const { name, mountPath, driver, config, members, disabled, sites, overrides, content } = input;
+  if (MountContent[content] === undefined)
+    throw invalid([
+      {
+        field: `mounts[${at}].content`,
+        description: message("CONTENT_INVALID", { at }),
+      },
+    ]);
+  return {
+    name,
+    path: mountPath,
+    driver,
+    config,
+    members,
+    disabled,
+    sites: sites && choiceFromProto(sites, `mounts[${at}].sites`),
+    content:
+      content === MountContent.UNSPECIFIED
+        ? undefined
+        : content === MountContent.OVERWRITE
+          ? "overwrite"
+          : "adopt",
+    ...(Object.keys(overrides).length > 0 && {
+      overrides: Object.fromEntries(
+        Object.entries(overrides).map(([site, override]) => [
+          site,
+          {
+            path: override.mountPath,
+            config: override.config ?? {},
+            members: override.members ?? {},
+          },
+        ]),
+      ),
+    }),
+    expectedEtag: input.expectedEtag,
+  };
+}
+
+export function mountToProto(
+  mount: Mount,
+  statuses: readonly Status[],
+  driver: DriverInfo | undefined,
+  {
+    reveals,
+    say,
+    names,
+    etagOf,
+  }: {
+    readonly reveals: boolean;
+    readonly say: (text: Text) => string;
+    readonly names: SiteNames;
+    readonly etagOf: RecordEtag<Mount>;
+  },
+): MountMessage {
+  const { name, path, disabled, revision } = mount;
+  const show = (items: Values): JsonObject =>
+    Object.fromEntries(
+      Object.entries(items).map(([item, value]): [string, JsonValue] => [
+        item,
+        !reveals && value !== "" && isSecretItem(driver, item) ? MASK : value,
+      ]),
+    );
+  return create(MountSchema, {
+    name,
+    mountPath: path,
+    driver: mount.driver,
+    disabled,
+    sites: choiceToProto(siteNamesOf(mount, names)),
+    config: show(mount.items),
+    members: { ...mount.members },
+    overrides: Object.fromEntries(
+      overridesByName(mount, names).map(([site, { path: own, items, members }]) => [
+        site,
+        { mountPath: own, config: show(items), members: { ...members } },
+      ]),
+    ),
+    content: mount.content === "adopt" ? MountContent.ADOPT : MountContent.OVERWRITE,
+    revision: BigInt(revision),
+    etag: etagOf(mount),
+    missing: missingFields(mount, names),
+    status: statuses.map((status) => statusToProto(status, say)),
+  });
+}
+
+export function statusToProto(status: Status, say: (text: Text) => string) {
+  const { site, state, applied, differs, agrees, cause, remedy } = status;
+  return create(MountStatusSchema, {
+    site,
+    state,
+    agrees,
+    differs: [...differs],
+    status: status.status,
+    error: say(cause),
+    remedy: say(remedy),
+    appliedRevision: BigInt(applied),
+    sinceTime: timeToProto(status.since),
+    readTime: timeToProto(status.readAt),
+    listTime: timeToProto(status.listedAt),
+  } as MessageInitShape<typeof MountStatusSchema>);
+}
+
+function timeToProto(time: number) {
+  return time > 0 ? timestampFromMs(time) : undefined;
+}
+
+/** Names of a mount's secrets in the audit. */
+export function secretKeys(
+  mount: Mount,
+  driverOf: (name: string) => DriverInfo | undefined,
+  names: SiteNames,
+): readonly string[] {
+  const driver = driverOf(mount.driver);
+  const keys = (items: Values, site?: string): string[] =>
+    Object.entries(items).flatMap(([item, value]) =>
+      value !== "" && isSecretItem(driver, item) ? [subjectOf(mount.name, item, site)] : [],
+    );
+  return [
+    ...keys(mount.items),
+    ...overridesByName(mount, names).flatMap(([site, { items }]) => keys(items, site)),
+  ];
+}
+
+/** Converts the result of a change for one mount. */
+export function resultToProto(
+  { name, outcome, note, differs, leftOut = [], effects = [] }: RecordResult,
+  say: (text: Text) => string,
+): MountResult {
+  return create(MountResultSchema, {
+    name,
+    outcome,
+    note: say(note),
+    differs: [...differs],
+    leftOut: [...leftOut],
+    effects: effects.map(effectToProto),
+  });
+}
