@@ -33,10 +33,13 @@ export function dayQueries({
             .execute();
         }
       }),
-    siteDays: () =>
-      attempt(async () =>
-        (await db.selectFrom("site_day").selectAll().execute()).map(siteDayFromRow),
-      ),
+    siteDays: (siteIds) =>
+      attempt(async () => {
+        if (siteIds?.length === 0) return [];
+        let query = db.selectFrom("site_day").selectAll();
+        if (siteIds !== undefined) query = query.where("site_id", "in", siteIds);
+        return (await query.execute()).map(siteDayFromRow);
+      }),
     allSpans: () =>
       attempt(async () =>
         (await db.selectFrom("mount_span").selectAll().execute()).map(spanFromRow),

@@ -1,4 +1,5 @@
 import type { SiteRegistry } from "../../sites/registry.ts";
+import type { Site } from "../../sites/site.ts";
 import { dayOf, SHOWN_DAYS } from "./day.ts";
 import type { SiteDay } from "./site-day.ts";
 import type { DayStore } from "./store.ts";
@@ -40,36 +41,55 @@ export interface DayService {
   list(filter: StripFilter): Promise<readonly Strip[]>;
 }
 
+/** Sites whose days are read at once. */
+const SITES_AT_ONCE = 50;
+
 export function createDayService({ store, sites, now }: DayServiceDeps): DayService {
   return {
-    list: async ({ siteId, path, subject, failed, after, limit }) => {
-      const time = now();
-      const days = Map.groupBy(await store.siteDays(), (each) => each.siteId);
+    list: async (filter) => {
+      const { siteId, after, limit } = filter;
+      const asked = byName(sites.sites()).filter(
+        ({ id, name }) =>
+          (siteId === undefined || id === siteId) && (after === undefined || name >= after.site),
+      );
       const strips: Strip[] = [];
-      for (const { id, name } of byName(sites.sites())) {
-        if (siteId !== undefined && id !== siteId) continue;
-        if (after !== undefined && name < after.site) continue;
-        const isContinued = after?.site === name;
-        const ofSite = new Map((days.get(id) ?? []).map((day) => [day.day, day]));
-        if (subject !== "mount" && path === undefined && !isContinued) {
-          const strip = stripOfSite(ofSite, time);
-          if (!failed || hasFailed(strip))
-            strips.push({ siteId: id, site: name, path: "", days: strip });
+      for (let at = 0; at < asked.length && strips.length < limit; at += SITES_AT_ONCE) {
+        const part = asked.slice(at, at + SITES_AT_ONCE);
+        const stored = await store.siteDays(part.map(({ id }) => id));
+        const days = Map.groupBy(stored, (each) => each.siteId);
+        for (const site of part) {
+          if (strips.length >= limit) break;
+          const ofSite = new Map((days.get(site.id) ?? []).map((day) => [day.day, day]));
+          strips.push(
+            ...(await stripsOf(site, ofSite, { ...filter, limit: limit - strips.length })),
+          );
         }
-        if (strips.length >= limit) return strips.slice(0, limit);
-        if (subject === "site") continue;
-        const found = await mountStrips(id, ofSite, {
-          path,
-          failedSince: failed ? dayOf(time) - SHOWN_DAYS + 1 : undefined,
-          after: isContinued ? after.path : "",
-          limit: limit - strips.length,
-        });
-        strips.push(...found.map((strip) => ({ ...strip, siteId: id, site: name })));
-        if (strips.length >= limit) return strips;
       }
       return strips;
     },
   };
+
+  /** The strip of a site, and those of its mounts. */
+  async function stripsOf(
+    { id, name }: Pick<Site, "id" | "name">,
+    siteDays: ReadonlyMap<number, SiteDay>,
+    { path, subject, failed, after, limit }: StripFilter,
+  ): Promise<readonly Strip[]> {
+    const isContinued = after?.site === name;
+    const strips: Strip[] = [];
+    if (subject !== "mount" && path === undefined && !isContinued) {
+      const days = stripOfSite(siteDays, now());
+      if (!failed || hasFailed(days)) strips.push({ siteId: id, site: name, path: "", days });
+    }
+    if (subject === "site" || strips.length >= limit) return strips;
+    const mounts = await mountStrips(id, siteDays, {
+      path,
+      failedSince: failed ? dayOf(now()) - SHOWN_DAYS + 1 : undefined,
+      after: isContinued ? after.path : "",
+      limit: limit - strips.length,
+    });
+    return [...strips, ...mounts.map((strip) => ({ ...strip, siteId: id, site: name }))];
+  }
 
   async function mountStrips(
     siteId: string,

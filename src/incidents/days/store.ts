@@ -39,8 +39,8 @@ export interface SpanFilter {
 /** Keeps the days of sites and mounts. Rejects with a StoreError only. */
 export interface DayStore {
   write(writes: DayWrites): Promise<void>;
-  /** All days of all sites. */
-  siteDays(): Promise<readonly SiteDay[]>;
+  /** All days of sites. @param siteIds undefined: of all sites. */
+  siteDays(siteIds?: readonly string[]): Promise<readonly SiteDay[]>;
   /** All mounts, for the process that writes. */
   allSpans(): Promise<readonly MountSpan[]>;
   /** Listed mounts. */

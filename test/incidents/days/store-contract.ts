@@ -132,6 +132,8 @@ export function testDayStore(storeOf: () => DayStore): void {
       expect.arrayContaining([siteDay(2), siteDay(1, { siteId: "t" })]),
     );
     expect(await storeOf().siteDays()).toHaveLength(2);
+    expect(await storeOf().siteDays(["t", "u"])).toEqual([siteDay(1, { siteId: "t" })]);
+    expect(await storeOf().siteDays([])).toEqual([]);
     // No site exists.
     await storeOf().forgetSites();
     expect(await storeOf().siteDays()).toEqual([]);
