@@ -1,6 +1,12 @@
 import { Code } from "@connectrpc/connect";
 import { outsideLimits } from "../access/grant.ts";
-import { denied, invalid, LocalizableError, ServiceError } from "../messages/error.ts";
+import {
+  denied,
+  invalid,
+  LocalizableError,
+  rejectViolations,
+  ServiceError,
+} from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import { createTicks } from "../ticks.ts";
@@ -266,6 +272,8 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
           else if (isDeclared) throw refusal;
           else if (count > 0) skipped.push({ part: part.name, count, reason: refusal.text });
         }
+        const plannedSites = planned.find(({ part }) => part.name === "sites");
+        refuseUnknownServers(choices.newServers, plannedSites?.given);
         const run = (isDry: boolean) =>
           runImport(deps, planned, { caller, choices, signal, renew, dryRun: isDry });
         // A transaction of the ledger is written as a whole or not at all. Others are planned first.
@@ -281,6 +289,25 @@ export function createArchive<Draft>(deps: ArchiveDeps<Draft>): Archive {
       }
     },
   };
+}
+
+/** @throws INVALID_ARGUMENT for a new server of a site that the source does not have. */
+function refuseUnknownServers(
+  servers: ImportChoices["newServers"] = new Map(),
+  sites: GivenEntries | undefined,
+): void {
+  const names = (sites?.entries ?? []).map(({ name }) => name);
+  rejectViolations(
+    [...servers.keys()]
+      .filter((name) => !names.includes(name))
+      .map((name) => ({
+        field: "new_servers",
+        description: message("SITE_NOT_IN_BACKUP", {
+          name: `"${name.slice(0, 64)}"`,
+          hint: didYouMean(name, names),
+        }),
+      })),
+  );
 }
 
 /**

@@ -79,8 +79,16 @@ export interface ImportChoices {
   readonly replaceSecrets: boolean;
   /** Creates sites paused: nothing is written to their servers until they are resumed. */
   readonly pauseSites: boolean;
+  /** Servers that take the place of lost ones, by the names of their sites in the source. Absent: none. */
+  readonly newServers?: ReadonlyMap<string, NewServer>;
   /** The entries are declared by a file. Undefined: they are those of an archive or of a server. */
   readonly declared?: Declared | undefined;
+}
+
+/** Access to a server that takes the place of a lost one. */
+export interface NewServer {
+  readonly url: string;
+  readonly token: string;
 }
 
 /**

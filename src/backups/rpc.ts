@@ -136,7 +136,8 @@ export function backupsImpl(
         throw invalid([{ field: "name", description: message("BACKUP_NAME_OR_DOCUMENT") }]);
       checkPassphrase(request.passphrase);
       const source = document === undefined ? { name } : { document };
-      const options = { ...optionsOf(request), signal: context.signal };
+      const newServers = new Map(Object.entries(request.newServers));
+      const options = { ...optionsOf(request), newServers, signal: context.signal };
       const restored = await whileAllowed(context, (renew) => {
         const caller = { grant: grantOf(context), origin: originOf(context, reason), renew };
         return backups.restore(source, caller, options);

@@ -110,7 +110,11 @@ export const flags = {
   subject: { value: "GLOB", help: "Only with a subject that matches, such as s3_*" },
   table: { value: "NAME", help: "Table with the settings or storages in a database" },
   "template-file": { value: "PATH", help: "File with the Mustache template of the body" },
-  to: { value: "DB", help: "Copy to this empty database" },
+  to: {
+    value: "DB",
+    repeats: true,
+    help: "Empty database, or NAME=URL of a new server",
+  },
   "token-id": { value: "ID", help: "Only calls with the token of this id" },
   until: { value: "TIME", help: "End time, exclusive; as --since" },
   update: { value: "NAME", repeats: true, help: "Existing user that is replaced" },

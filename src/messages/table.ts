@@ -613,6 +613,7 @@ export const MESSAGES = {
   IMPORTS_BUSY: "too many imports are waiting: retry in a few seconds",
   IMPORT_INCOMPLETE:
     "the import failed after {done} were stored, and before {left}: repeat it to complete it. The cause: {problem}",
+  SITE_NOT_IN_BACKUP: "the backup has no site {name}{hint}",
   SITE_STANDS_FOR: "the site {name} is used instead",
   SITE_CREATED_AS: "imported as {name}",
   SITE_ADDRESS_TAKEN_IN_IMPORT:

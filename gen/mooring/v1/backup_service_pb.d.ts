@@ -885,6 +885,14 @@ export declare type RestoreBackupRequest = Message<"mooring.v1.RestoreBackupRequ
    * @generated from field: bool replace_secrets = 13;
    */
   replaceSecrets: boolean;
+
+  /**
+   * Servers that take the place of lost ones, by the names of their sites in the backup.
+   * INVALID_ARGUMENT: the backup has no such site.
+   *
+   * @generated from field: map<string, mooring.v1.NewServer> new_servers = 14;
+   */
+  newServers: { [key: string]: NewServer };
 };
 
 /**
@@ -892,6 +900,33 @@ export declare type RestoreBackupRequest = Message<"mooring.v1.RestoreBackupRequ
  * Use `create(RestoreBackupRequestSchema)` to create a new message.
  */
 export declare const RestoreBackupRequestSchema: GenMessage<RestoreBackupRequest>;
+
+/**
+ * Access to a server that takes the place of a lost one.
+ *
+ * @generated from message mooring.v1.NewServer
+ */
+export declare type NewServer = Message<"mooring.v1.NewServer"> & {
+  /**
+   * http or https URL with the server's path prefix.
+   *
+   * @generated from field: string url = 1;
+   */
+  url: string;
+
+  /**
+   * Its permanent admin token. It is stored, and never returned.
+   *
+   * @generated from field: string token = 2;
+   */
+  token: string;
+};
+
+/**
+ * Describes the message mooring.v1.NewServer.
+ * Use `create(NewServerSchema)` to create a new message.
+ */
+export declare const NewServerSchema: GenMessage<NewServer>;
 
 /**
  * Reply of RestoreBackup.

@@ -14,6 +14,7 @@ import {
 } from "../../../gen/mooring/v1/backup_service_pb.js";
 import { LIMITS } from "../../archive/readable.ts";
 import type { CheckedBackup } from "../../backups/check.ts";
+import { quote } from "../../config/complaint.ts";
 import {
   ARCHIVE_TIME_LIMIT,
   checkFree,
@@ -29,9 +30,10 @@ import { hasSealedSecrets } from "../backup-file.ts";
 import { type Action, type Command, type CommandRun, requireYes, runAction } from "../command.ts";
 import { effectLine } from "../effect.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
-import { readBytes, writeNewFile } from "../file.ts";
+import { readBytes, readText, writeNewFile } from "../file.ts";
 import { canAsk, confirm } from "../prompt.ts";
 import { askPassphrase, givenPassphrase, newPassphrase } from "../secret.ts";
+import { siteToken } from "../site.ts";
 import { timeLimit } from "../time-limit.ts";
 
 const restoreFlags: readonly FlagName[] = [
@@ -45,8 +47,10 @@ const restoreFlags: readonly FlagName[] = [
   "reason",
   "replace-secrets",
   "site",
+  "site-token-file",
   "skip-invalid",
   "table",
+  "to",
   "yes",
 ];
 const createFlags: readonly FlagName[] = [
@@ -73,6 +77,7 @@ export const backupCommand: Command = {
     "backup list",
     "backup check FILE|NAME [--passphrase-file PATH]",
     "backup restore FILE|NAME [--only PARTS] [--site OLD=NEW] [--dry-run] [--yes]",
+    "backup restore FILE|NAME [--to NAME=URL]... [--site-token-file PATH]",
     "backup restore FILE|NAME [--passphrase-file PATH] [--pause-sites] [--skip-invalid]",
     "backup restore FILE|NAME [--replace-secrets] [--include-server-own]",
     "backup restore FILE|NAME [--accept-loss]",
@@ -83,13 +88,15 @@ export const backupCommand: Command = {
     "A backup is one sealed file with settings, mounts, sites, webhooks, principals, and",
     "what the servers have besides, such as their users. create stores one in the place",
     "of the service (MOORING_BACKUP_DIR), or in FILE with a passphrase of yours. check",
-    "opens one as a restore into an empty service would, a FILE on this machine without",
-    "a service. restore shows what would change here and on each server, and asks; what",
-    "the backup lacks is not removed. prune removes what MOORING_BACKUP_KEEP does not",
-    "keep, never the newest good one. A FILE of restore may also be that of export, or",
-    "of the web page of AList or OpenList. Secrets of sites and webhooks that exist stay",
-    "as they are unless --replace-secrets is given. The exit code is 4 when something is",
-    "missing in the backup or after the restore, unless --accept-loss is given.",
+    "opens one as a restore into an empty service would, a FILE on this machine without a",
+    "service. restore shows what would change here and on each server, and asks; what the",
+    "backup lacks is not removed. --to NAME=URL brings the site NAME to a new server,",
+    "with the token of --site-token-file (with several servers: lines NAME:TOKEN). prune",
+    "removes what MOORING_BACKUP_KEEP does not keep, never the newest good one. A FILE of",
+    "restore may also be that of export, or of the web page of AList or OpenList. Secrets",
+    "of sites and webhooks that exist stay as they are unless --replace-secrets is given.",
+    "The exit code is 4 when something is missing in the backup or after the restore,",
+    "unless --accept-loss is given.",
   ],
   flags: [...new Set([...createFlags, ...restoreFlags])],
   offline: true,
@@ -239,13 +246,16 @@ async function restore(run: CommandRun, [source = ""]: readonly string[]): Promi
   const from = (await isFile(run, source))
     ? await readImportFile(run, source, only)
     : { name: source, passphrase: givenPassphrase(args, world) ?? "" };
-  const request = { ...from, ...readImportChoices(run, only) };
+  const newServers = await readNewServers(run);
+  const request = { ...from, ...readImportChoices(run, only), newServers };
   const client = await run.connectTo(BackupService);
   const call = (dryRun: boolean) =>
     client.restoreBackup({ ...request, dryRun }, timeLimit(run, ARCHIVE_TIME_LIMIT));
   if (!args.is("dry-run") && !args.is("yes")) {
+    // A missing file or backup is reported before the confirmation.
+    const plan = await call(true);
     requireYes(run, "backup restore");
-    await agree(run, await call(true));
+    await agree(run, plan);
   }
   const reply = await call(args.is("dry-run"));
   const effects = args.is("dry-run") ? reply.results.flatMap((result) => result.effects) : [];
@@ -258,6 +268,46 @@ async function restore(run: CommandRun, [source = ""]: readonly string[]): Promi
   for (const line of omissionLines(reply.omissions)) run.notice(line);
   endImport(run, reply);
 }
+
+/** `--to NAME=URL` with the tokens of these servers, by the names of their sites in the backup. */
+async function readNewServers(
+  run: CommandRun,
+): Promise<Readonly<Record<string, { readonly url: string; readonly token: string }>>> {
+  const { args, world } = run;
+  const path = args.text("site-token-file");
+  const urls = args.texts("to").map((text): readonly [name: string, url: string] => {
+    const [, name = "", url = ""] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+    if (name === "") throw usage(`--to ${quote(text)} is not of the form NAME=URL`);
+    return [name, url];
+  });
+  const [first, ...others] = urls;
+  if (first === undefined && path !== undefined) throw usage("--site-token-file goes with --to");
+  if (first === undefined) return {};
+  if (new Set(urls.map(([name]) => name)).size < urls.length)
+    throw usage("--to names a site more than once");
+  if (others.length === 0) {
+    const { token = "" } = await siteToken(run, true);
+    return { [first[0]]: { url: first[1], token } };
+  }
+  if (path === undefined) throw usage("several --to need --site-token-file with lines NAME:TOKEN");
+  const text = await readText({ path, limit: MAX_TOKEN_FILE }, world);
+  const tokens = new Map(
+    text.split(/\r?\n/).flatMap((line): [string, string][] => {
+      const at = line.indexOf(":");
+      return at < 0 ? [] : [[line.slice(0, at).trim(), line.slice(at + 1).trim()]];
+    }),
+  );
+  return Object.fromEntries(
+    urls.map(([name, url]) => {
+      const token = tokens.get(name) ?? "";
+      if (token === "") throw usage(`--site-token-file has no line ${name}:TOKEN`);
+      return [name, { url, token }];
+    }),
+  );
+}
+
+/** Maximum size of a file with tokens of sites, in bytes: 1,000 of them. */
+const MAX_TOKEN_FILE = 2 ** 21;
 
 /** Shows the plan of a restore, and asks. */
 async function agree(run: CommandRun, plan: RestoreBackupResponse): Promise<void> {

@@ -37,7 +37,9 @@ export const databaseCommand: Command = {
 };
 
 async function copy({ args, world, output, notice }: CommandRun): Promise<void> {
-  const [fromText, toText] = [args.text("from"), args.text("to")];
+  const fromText = args.text("from");
+  const [toText, ...more] = args.texts("to");
+  if (more.length > 0) throw usage("--to is given more than once");
   if (fromText === undefined || toText === undefined)
     throw usage("database copy requires --from and --to");
   const from = readDatabaseConfig(fromText, world, "--from").database;

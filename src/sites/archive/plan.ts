@@ -4,6 +4,7 @@ import {
   entryResult,
   type ImportContext,
   keepsSecrets,
+  type NewServer,
 } from "../../archive/part.ts";
 import type { Effect } from "../../history/effect.ts";
 import { ServiceError } from "../../messages/error.ts";
@@ -59,13 +60,18 @@ export function planSite(
   const before = registry.sites().find((site) => site.name === name);
   if (siteNames.has(entry.name) && before !== undefined && before.name !== entry.name)
     return skipped(entry, message("SITE_STANDS_FOR", { name }), { isLoss: false });
-  const given = fromEntry(entry, before, isSecret);
+  const server = context.choices.newServers?.get(entry.name);
+  const given = fromEntry(onServer(entry, server), before, isSecret);
   if ("problem" in given) return skipped(entry, given.problem);
   const base = before ?? { ...NEW_SITE, id: deps.newId(), created: given.created ?? deps.now() };
   const { isRoot } = context.caller.grant;
   const { input, kept } =
     before !== undefined && keepsSecrets(context.choices)
-      ? withStoredSecrets(before, given.input, { isRoot, isSecret })
+      ? withStoredSecrets(before, given.input, {
+          isRoot,
+          isSecret,
+          hasNewServer: server !== undefined,
+        })
       : { input: given.input, kept: [] };
   const applied = applyInput(deps, base, { ...input, name }, { before, context });
   if ("problem" in applied) return skipped(entry, applied.problem);
@@ -97,6 +103,18 @@ export function planSite(
     }),
   });
   return { site, before, changed, result };
+}
+
+/** Entry with the access to the server that takes the place of a lost one. */
+function onServer(entry: ArchiveEntry, server: NewServer | undefined): ArchiveEntry {
+  if (server === undefined) return entry;
+  const { certificate: _ca, certificateSha256: _pin, ...content } = entry.content;
+  return {
+    ...entry,
+    content: { ...content, url: server.url },
+    secrets: { ...entry.secrets, token: server.token },
+    missing: entry.missing.filter((name) => name !== "token"),
+  };
 }
 
 function skipped(entry: ArchiveEntry, note: Text, { isLoss = true } = {}): SitePlan {

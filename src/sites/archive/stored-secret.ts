@@ -5,21 +5,28 @@ import type { SiteInput } from "../input.ts";
 import type { Site } from "../site.ts";
 import { memberName, overrideSecret } from "./entry.ts";
 
+interface KeepOptions {
+  /** Whether the caller may learn if a secret differs; otherwise each counts as kept. */
+  readonly isRoot: boolean;
+  readonly isSecret: (key: string) => boolean;
+  /** Whether the caller has given the access to another server, which is not kept. */
+  readonly hasNewServer: boolean;
+}
+
 /**
  * Input that keeps the access to a site that has a token, and its secret values. The access is kept as
  * a whole: a token must not be sent to another address.
  *
- * @param options.isRoot whether the caller may learn if a secret differs; otherwise each counts as kept.
  * @returns the names of the members that would have been replaced.
  */
 export function withStoredSecrets(
   before: Site,
   { url, token, ca, pin, ...input }: SiteInput,
-  { isRoot, isSecret }: { readonly isRoot: boolean; readonly isSecret: (key: string) => boolean },
+  { isRoot, isSecret, hasNewServer }: KeepOptions,
 ): { readonly input: SiteInput; readonly kept: readonly string[] } {
   const access = { url, token, ca, pin };
   const kept: string[] = [];
-  const hasAccess = before.token !== "";
+  const hasAccess = before.token !== "" && !hasNewServer;
   if (hasAccess)
     for (const name of ["url", "token", "ca", "pin"] as const) {
       const isHidden = name === "token" && !isRoot;
