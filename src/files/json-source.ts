@@ -50,7 +50,7 @@ type Offsets = WeakMap<object, Map<string | number, Offset>>;
  */
 export function parseJson(text: string, maxDepth: number): JsonSource {
   const offsets: Offsets = new WeakMap();
-  const reader = createReader(text, maxDepth, offsets);
+  const reader = new Reader(text, maxDepth, offsets);
   const { value, start } = reader.document();
   return {
     value,
@@ -59,124 +59,135 @@ export function parseJson(text: string, maxDepth: number): JsonSource {
   };
 }
 
-function createReader(text: string, maxDepth: number, offsets: Offsets) {
-  let at = 0;
+/** Reader of one text, from left to right. */
+class Reader {
+  readonly #text: string;
+  readonly #maxDepth: number;
+  readonly #offsets: Offsets;
+  #at = 0;
 
-  function fail(reason: string, offset = at): never {
-    throw new JsonSyntaxError(reason, positionAt(text, offset));
+  constructor(text: string, maxDepth: number, offsets: Offsets) {
+    this.#text = text;
+    this.#maxDepth = maxDepth;
+    this.#offsets = offsets;
   }
 
-  function found(): string {
-    const character = text.codePointAt(at);
+  #fail(reason: string, offset = this.#at): never {
+    throw new JsonSyntaxError(reason, positionAt(this.#text, offset));
+  }
+
+  #found(): string {
+    const character = this.#text.codePointAt(this.#at);
     return character === undefined
       ? "the file ends here"
       : `found ${JSON.stringify(String.fromCodePoint(character))}`;
   }
 
-  function skipSpace(): void {
-    while (" \t\n\r".includes(text[at] ?? "x")) at += 1;
+  #skipSpace(): void {
+    while (" \t\n\r".includes(this.#text[this.#at] ?? "x")) this.#at += 1;
   }
 
-  function take(character: string): boolean {
-    if (text[at] !== character) return false;
-    at += 1;
+  #take(character: string): boolean {
+    if (this.#text[this.#at] !== character) return false;
+    this.#at += 1;
     return true;
   }
 
-  function token(pattern: RegExp): string | undefined {
-    pattern.lastIndex = at;
-    const [match] = pattern.exec(text) ?? [];
-    at += match?.length ?? 0;
+  #token(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at;
+    const [match] = pattern.exec(this.#text) ?? [];
+    this.#at += match?.length ?? 0;
     return match;
   }
 
-  function string(): string {
-    const start = at;
-    const quoted = token(/"(?:[^"\\\n]|\\.)*"/y);
-    if (quoted === undefined) fail("this text has no closing quote on its line", start);
+  #string(): string {
+    const start = this.#at;
+    const quoted = this.#token(/"(?:[^"\\\n]|\\.)*"/y);
+    if (quoted === undefined) this.#fail("this text has no closing quote on its line", start);
     try {
       return JSON.parse(quoted) as string;
     } catch {
-      return fail("this text has a control character or an invalid escape", start);
+      return this.#fail("this text has a control character or an invalid escape", start);
     }
   }
 
-  function scalar(): unknown {
-    if (text[at] === '"') return string();
-    const start = at;
-    const word = token(/true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y);
-    if (word === undefined || /[\w.+-]/.test(text[at] ?? "")) {
-      at = start;
-      fail(`expected a value, ${found()}`);
+  #scalar(): unknown {
+    if (this.#text[this.#at] === '"') return this.#string();
+    const start = this.#at;
+    const word = this.#token(/true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y);
+    if (word === undefined || /[\w.+-]/.test(this.#text[this.#at] ?? "")) {
+      this.#at = start;
+      this.#fail(`expected a value, ${this.#found()}`);
     }
     return JSON.parse(word);
   }
 
-  function members(depth: number): Record<string, unknown> {
+  #members(depth: number): Record<string, unknown> {
     const object: Record<string, unknown> = {};
     const parts = new Map<string | number, Offset>();
-    offsets.set(object, parts);
-    at += 1;
-    skipSpace();
-    if (take("}")) return object;
+    this.#offsets.set(object, parts);
+    this.#at += 1;
+    this.#skipSpace();
+    if (this.#take("}")) return object;
     do {
-      skipSpace();
-      const name = at;
-      if (text[at] !== '"') fail(`expected a member name in double quotes, ${found()}`);
-      const key = string();
-      if (parts.has(key)) fail(`member ${JSON.stringify(key)} occurs a second time here`, name);
-      skipSpace();
-      if (!take(":")) fail(`expected ":" after the member name, ${found()}`);
-      skipSpace();
-      parts.set(key, { name, value: at });
+      this.#skipSpace();
+      const name = this.#at;
+      if (this.#text[this.#at] !== '"')
+        this.#fail(`expected a member name in double quotes, ${this.#found()}`);
+      const key = this.#string();
+      if (parts.has(key))
+        this.#fail(`member ${JSON.stringify(key)} occurs a second time here`, name);
+      this.#skipSpace();
+      if (!this.#take(":")) this.#fail(`expected ":" after the member name, ${this.#found()}`);
+      this.#skipSpace();
+      parts.set(key, { name, value: this.#at });
       // Defined instead of assigned: "__proto__" is an ordinary member here.
-      const value = anything(depth);
+      const value = this.#anything(depth);
       Object.defineProperty(object, key, {
         value,
         enumerable: true,
         configurable: true,
         writable: true,
       });
-      skipSpace();
-    } while (take(","));
-    if (!take("}")) fail(`expected "," or "}", ${found()}`);
+      this.#skipSpace();
+    } while (this.#take(","));
+    if (!this.#take("}")) this.#fail(`expected "," or "}", ${this.#found()}`);
     return object;
   }
 
-  function elements(depth: number): unknown[] {
+  #elements(depth: number): unknown[] {
     const array: unknown[] = [];
     const parts = new Map<string | number, Offset>();
-    offsets.set(array, parts);
-    at += 1;
-    skipSpace();
-    if (take("]")) return array;
+    this.#offsets.set(array, parts);
+    this.#at += 1;
+    this.#skipSpace();
+    if (this.#take("]")) return array;
     do {
-      skipSpace();
-      parts.set(array.length, { name: at, value: at });
-      array.push(anything(depth));
-      skipSpace();
-    } while (take(","));
-    if (!take("]")) fail(`expected "," or "]", ${found()}`);
+      this.#skipSpace();
+      parts.set(array.length, { name: this.#at, value: this.#at });
+      array.push(this.#anything(depth));
+      this.#skipSpace();
+    } while (this.#take(","));
+    if (!this.#take("]")) this.#fail(`expected "," or "]", ${this.#found()}`);
     return array;
   }
 
-  function anything(depth: number): unknown {
-    const opening = text[at];
-    if (opening !== "{" && opening !== "[") return scalar();
-    if (depth === maxDepth) fail(`more than ${maxDepth} levels of nested arrays and objects`);
-    return opening === "{" ? members(depth + 1) : elements(depth + 1);
+  #anything(depth: number): unknown {
+    const opening = this.#text[this.#at];
+    if (opening !== "{" && opening !== "[") return this.#scalar();
+    if (depth === this.#maxDepth)
+      this.#fail(`more than ${this.#maxDepth} levels of nested arrays and objects`);
+    return opening === "{" ? this.#members(depth + 1) : this.#elements(depth + 1);
   }
 
-  function document(): { value: unknown; start: number } {
-    skipSpace();
-    const start = at;
-    const value = anything(0);
-    skipSpace();
-    if (at < text.length) fail(`expected the end of the file, ${found()}`);
+  document(): { value: unknown; start: number } {
+    this.#skipSpace();
+    const start = this.#at;
+    const value = this.#anything(0);
+    this.#skipSpace();
+    if (this.#at < this.#text.length) this.#fail(`expected the end of the file, ${this.#found()}`);
     return { value, start };
   }
-
-  return { document };
 }
 
 function offsetOf(
