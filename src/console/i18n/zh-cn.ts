@@ -260,8 +260,8 @@ export const zhCn: Messages = {
   "json.mistake": "第 {line} 行第 {column} 列不是有效的 JSON",
 
   "kept.discard": "放弃",
-  "kept.hint": "重新加载页面后，已输入的密钥不会保留。",
-  "kept.lost": "已输入的密钥未保留：{names}。请重新输入。",
+  "kept.hint": "重新加载页面后，已输入的机密不会保留。",
+  "kept.lost": "已输入的机密未保留：{names}。请重新输入。",
   "kept.restored": "这是您之前尚未保存的输入。",
 
   "language.label": "语言",
@@ -880,7 +880,7 @@ export const zhCn: Messages = {
   "webhook.format": "服务",
   "webhook.headers": "请求头",
   "webhook.headersHint":
-    "每个请求另带的请求头，例如 Authorization。它们的值保密；******** 表示保持不变。",
+    "每个请求另带的请求头，例如 Authorization。它们的值是机密；******** 表示保持不变。",
   "webhook.isDisabled": "停用：不发送任何消息",
   "webhook.keptHint": "留空：保持不变。",
   "webhook.key": "签名密钥",
