@@ -153,7 +153,9 @@ function checkCount(
 ): void {
   if (given < min) throw usage(missingArgument(name, given, usages));
   if (given > max && actions === undefined)
-    throw usage(`${tooMany(name, max, instead)} (put text with spaces in quotes)`);
+    throw usage(
+      `${tooMany(name, max, instead)}${max === 0 ? "" : " (put text with spaces in quotes)"}`,
+    );
 }
 
 async function report(error: unknown, { args }: World, errors: Output): Promise<ExitCode> {
