@@ -241,13 +241,15 @@ describe("the list of incidents without an open one", () => {
     await expect.poll(() => stateOf(admin, "fresh")).toBe("ok");
     const before = await list("en");
     expect(before).toMatchObject({ mounts: 4, listed: 3, unlisted: ["one /fresh"] });
-    expect(before["text"]).toContain("it is unknown whether they work: one /fresh.");
+    expect(before["text"]).toContain("it is unknown whether they work (1 of 4): one /fresh.");
     expect(before["text"]).toContain("MOORING_PROBE_INTERVAL=0s");
     expect((await list("zh-CN"))["text"]).toContain("没有未关闭的事件");
     await admin.mounts.testMounts({ names: ["fresh"] });
     const after = await list("en", "?site=one");
     expect(after).toMatchObject({ mounts: 4, listed: 4, unlisted: [] });
-    expect(after["text"]).toMatch(/^There are no open incidents\. 4 of 4 mounts were listed/);
+    expect(after["text"]).toMatch(
+      /^There are no open incidents\. Mounts that were listed at their providers: 4 of 4/,
+    );
     expect(after["oldest_list_time"]).toMatch(/^2/);
   });
 
