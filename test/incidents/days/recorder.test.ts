@@ -230,6 +230,32 @@ test("a mount whose path changes keeps its days; one that is no longer listed lo
   expect(await strip("/b")).toEqual(["11-21 10 0 51"]);
 });
 
+test("processes that have the lease in turn count each minute once", async () => {
+  const clock = { now: Date.parse("2026-11-20T12:00:00Z") };
+  const processes = [0, 1].map(() =>
+    createDayRecorder({ store: store.incidents.days, now: () => clock.now }),
+  );
+  for (const [turn, at] of [0, 1, 0, 1].entries()) {
+    const recorder = processes[at] as DayRecorder;
+    await recorder.load();
+    // The mount fails in the first and in the last turn.
+    const mounts: Mounts = { "/a": turn === 0 || turn === 3 ? "bad" : "works" };
+    for (let minute = 0; minute <= 10; minute += 1) {
+      if (minute > 0) clock.now += MINUTE;
+      recorder.look("s", { state: "works", reason: "" });
+      recorder.listed("s", listedOf(mounts, {}));
+      await recorder.store();
+    }
+  }
+  expect(await store.incidents.days.siteDays()).toMatchObject([{ worked: 40 * MINUTE }]);
+  expect(await store.incidents.days.mountDays("s", ["/a"])).toMatchObject([
+    { failed: 10 * MINUTE },
+  ]);
+  expect(await store.incidents.days.allSpans()).toMatchObject([
+    { state: "fails", began: 30 * MINUTE },
+  ]);
+});
+
 test("a failure of the database loses no time", async () => {
   const clock = { now: Date.parse("2026-11-20T12:00:00Z") };
   let fails = true;
