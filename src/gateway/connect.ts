@@ -35,7 +35,7 @@ import { isRead, type Method } from "./method.ts";
 import type { Gateway } from "./options.ts";
 import { readRequestJson } from "./rest/json.ts";
 import { messageFromJson } from "./rest/json-message.ts";
-import { MAX_ROUTES, type Url } from "./rest/router.ts";
+import type { Url } from "./rest/router.ts";
 import type { MethodSettings, RequestForm } from "./settings.ts";
 import type { StreamReply } from "./stream.ts";
 
@@ -44,7 +44,6 @@ import type { StreamReply } from "./stream.ts";
  * JSON, the end of a stream, trailers and time limits have the forms of the library.
  */
 export class ConnectDialect implements Dialect {
-  readonly urls: readonly Url[];
   readonly #methods: ReadonlyMap<string, ConnectMethod>;
 
   constructor(gateway: Gateway) {
@@ -55,18 +54,21 @@ export class ConnectDialect implements Dialect {
     this.#methods = new Map(
       methods.map((method) => [pathOf(method), new ConnectMethod(gateway, method)]),
     );
-    this.urls =
-      methods.length > MAX_ROUTES
-        ? [...new Set(methods.map(({ desc }) => `/${desc.parent.typeName}/*`))].map((url) => ({
-            url,
-            methods: new Set(["GET", "POST"]),
-            isWild: true,
-          }))
-        : [...this.#methods].map(([url, { httpMethods }]) => ({
-            url,
-            methods: new Set(httpMethods),
-            isWild: false,
-          }));
+  }
+
+  urls(maxRoutes: number): readonly Url[] {
+    if (this.#methods.size <= maxRoutes)
+      return [...this.#methods].map(([url, { httpMethods }]) => ({
+        url,
+        methods: new Set(httpMethods),
+        isWild: false,
+      }));
+    const services = new Set([...this.#methods.keys()].map((path) => path.replace(/[^/]+$/, "*")));
+    return [...services].map((url) => ({
+      url,
+      methods: new Set(["GET", "POST"]),
+      isWild: true,
+    }));
   }
 
   find(path: string, httpMethod: string): Found | undefined {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { restGateway } from "../../src/gateway/gateway.ts";
 import { createBindings } from "../../src/gateway/rest/binding.ts";
 import { matchesPath, splitPath } from "../../src/gateway/rest/path.ts";
-import { createRouter, MAX_ROUTES } from "../../src/gateway/rest/router.ts";
+import { createRouter } from "../../src/gateway/rest/router.ts";
 import { defineRpcs, type Rpc } from "./contract.ts";
 import { echo } from "./gateway-server.ts";
 
@@ -53,7 +53,7 @@ test("lookup returns exactly the matching templates, the most specific one first
 });
 
 test("many paths are indexed by their first segment, and each is found", async () => {
-  const paths = Array.from({ length: MAX_ROUTES + 1 }, (_, index) => `/v1/kind${index}/{text}`);
+  const paths = Array.from({ length: 5 }, (_, index) => `/v1/kind${index}/{text}`);
   const app = fastify();
   const urls = new Set<string>();
   app.addHook("onRoute", ({ url }) => void urls.add(url));
@@ -61,10 +61,10 @@ test("many paths are indexed by their first segment, and each is found", async (
     (get, index): Rpc => ({ name: `Rpc${index}`, http: { get, responseBody: "word" } }),
   );
   const methods = defineRpcs(rpcs).map(echo);
-  await app.register(restGateway, { methods, connect: false, grpcWeb: false });
+  await app.register(restGateway, { methods, maxRoutes: 4, connect: false, grpcWeb: false });
   // The last two are for other methods of known paths.
   expect([...urls].sort()).toEqual(["/", "/*", "/v1/*", "/v2", "/v3::all"]);
-  for (const path of ["/v1/kind0/a", `/v1/kind${MAX_ROUTES}/a`]) {
+  for (const path of ["/v1/kind0/a", "/v1/kind4/a"]) {
     const reply = await app.inject(path);
     expect([reply.statusCode, JSON.parse(reply.json())]).toEqual([200, { text: "a" }]);
   }

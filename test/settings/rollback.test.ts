@@ -28,7 +28,7 @@ const back = (parts: Parts, revision: number, keys: readonly string[] = [], dryR
 const WITHOUT_SECRETS = createGrant(["history:rollback"], []);
 
 /** Result for a setting that was restored. */
-const RESTORED = { kind: "setting", outcome: "changed", note: "", notRestored: [], effects: [] };
+const RESTORED = { kind: "setting", outcome: "changed", note: "" };
 
 /** Key to value of settings that are set or created. */
 const values = ({ settings }: Parts): Record<string, string> =>

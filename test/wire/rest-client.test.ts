@@ -250,7 +250,8 @@ const cases: readonly RestCase[] = [
     ["the deleted setting is gone", "?key=rest_custom", 404, /rest_custom/],
   ]),
   ...posts(`${SETTING}/delete?key=rest_gone`, [
-    ["any body of a delete is ignored", { key: "site_title" }, null],
+    ["a delete refuses another key in its body", { key: "site_title" }, 400, /of key$/],
+    ["a delete ignores members that are no parameters", { id: 7 }, null],
   ]),
   // Download managers: refusals before a call to them.
   ...posts(`${SETTING}/set_aria2`, [["aria2 without a body", undefined, 400, /"uri" is missing/]]),

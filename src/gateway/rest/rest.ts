@@ -71,8 +71,6 @@ export function listRoutes({
 
 /** REST by `google.api.http` rules. @internal */
 export class RestDialect implements Dialect {
-  /** Paths to register, in the notation of Fastify's router. */
-  readonly urls: readonly Url[];
   readonly #router: Router;
   readonly #replies: RestReplies;
 
@@ -84,7 +82,10 @@ export class RestDialect implements Dialect {
     const bindings = gateway.methods.flatMap((method) => createBindings(method, rules, reading));
     this.#router = createRouter(bindings, { warn, tolerance });
     this.#replies = new RestReplies(gateway);
-    this.urls = this.#router.urls;
+  }
+
+  urls(maxRoutes: number): readonly Url[] {
+    return this.#router.urls(maxRoutes);
   }
 
   find(path: string, httpMethod: string): Found | undefined {
