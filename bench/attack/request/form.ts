@@ -113,7 +113,7 @@ function fieldForms(desc: DescMessage, depth = 0): readonly FieldForm[] {
       const both = (value: (kind: Kind, size: Size) => unknown): readonly FieldForm[] =>
         (["largest", "repetitive"] as const).map((kind) => at(kind, (size) => value(kind, size)));
       if (field.fieldKind === "list") return both((kind, size) => list(field, kind, size));
-      if (field.fieldKind === "map") return both((kind, size) => map(kind, size));
+      if (field.fieldKind === "map") return both((kind, size) => map(kind, size, field.message));
       if (field.fieldKind === "enum")
         return [at("extreme", () => field.enum.values.at(-1)?.number)];
       if (field.fieldKind === "scalar")
@@ -228,10 +228,15 @@ function listed(desc: DescMessage, kind: Kind, at: number): Message {
   return create(desc, Object.fromEntries(texts) as MessageInitShape<DescMessage>);
 }
 
-function map(kind: Kind, size: Size): Record<string, string> {
+/** @param message of the values; undefined: they are texts. */
+function map(kind: Kind, size: Size, message?: DescMessage): Record<string, unknown> {
   const count = kind === "largest" ? size.entries : Math.min(size.entries, 40);
   const value = kind === "largest" ? "" : text(kind, { ...size, text: size.text / count });
-  return Object.fromEntries(Array.from({ length: count }, (_, at) => [`key-${at}`, value]));
+  const entries = Array.from({ length: count }, (_, at) => [
+    `key-${at}`,
+    message === undefined ? value : listed(message, kind, at),
+  ]);
+  return Object.fromEntries(entries);
 }
 
 /** Many settings or mounts as in a backup, many items of a driver, or deeply nested values. */
