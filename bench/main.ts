@@ -17,6 +17,7 @@ import {
 } from "./experiment.ts";
 import { describeMachine, type Head } from "./machine.ts";
 import { makePackage, SOURCE } from "./mooring.ts";
+import { backupAndRestore } from "./probe/backup.ts";
 import { consoleInBrowser } from "./probe/console.ts";
 import { mountFollow } from "./probe/mounts.ts";
 import { siteSave } from "./probe/site.ts";
@@ -50,6 +51,7 @@ const experiments: readonly Experiment[] = [
   consoleInBrowser,
   siteSave,
   mountFollow,
+  backupAndRestore,
 ];
 
 const usage = `Usage: npm run bench -- [options] [NAME…]

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 
 /** Clock ticks per second in /proc/PID/stat: USER_HZ, 100 on every current Linux architecture. */
 const TICKS_PER_SECOND = 100;
@@ -76,6 +76,17 @@ export function residentParts(pid: number): ResidentParts {
   const bytesOf = (name: string): number =>
     1024 * Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]);
   return { anonymous: bytesOf("RssAnon"), files: bytesOf("RssFile") };
+}
+
+/** Highest resident memory of one process since its start or {@link resetPeak}, in bytes (proc(5), VmHWM). */
+export function peakBytes(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return 1024 * Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]);
+}
+
+/** Makes the present resident memory of a process its peak (proc_pid_clear_refs(5)). */
+export function resetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
 /** Established connections to a local port, as the socket inodes that this process holds. */

@@ -1,9 +1,9 @@
-import { Agent, get } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Experiment, type Lab, limited } from "../experiment.ts";
-import { callAdmin, followSite, type Mooring, startMooring } from "../mooring.ts";
+import { callAdmin, followSite, startMooring } from "../mooring.ts";
+import { timeRead } from "../read-time.ts";
 import { type Conversation, LOAD_CORE, SERVER_CORE } from "../stage.ts";
 import { median, quantile } from "../statistics.ts";
 import type { Brought } from "./crowd.ts";
@@ -98,7 +98,7 @@ async function callsBetween(lab: Lab): Promise<{
     await followSite(mooring, { name: `site-${at}`, ...site });
   await sleep(2_000);
   const idle: number[] = [];
-  for (let call = 0; call < IDLE_CALLS; call += 1) idle.push(await timeCall(mooring));
+  for (let call = 0; call < IDLE_CALLS; call += 1) idle.push(await timeRead(mooring));
   const mounts = Array.from({ length: MOUNTS }, (_each, at) => ({
     name: `m${at}`,
     mount_path: `/m/${at}`,
@@ -114,7 +114,7 @@ async function callsBetween(lab: Lab): Promise<{
     brought = JSON.parse(line) as Brought;
   });
   const busy: number[] = [];
-  while (brought === undefined) busy.push(await timeCall(mooring));
+  while (brought === undefined) busy.push(await timeRead(mooring));
   await whole;
   await mooring.server.stop();
   await crowd.stop();
@@ -124,22 +124,6 @@ async function callsBetween(lab: Lab): Promise<{
     idle: quantile(idle, 0.99),
     busy: quantile(busy, 0.99),
   };
-}
-
-const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-
-/** Reads a setting over a keep-alive connection. @returns the duration in milliseconds. */
-async function timeCall({ port, token }: Mooring): Promise<number> {
-  const began = performance.now();
-  await new Promise<void>((resolve, reject) => {
-    const options = { agent, headers: { authorization: token } };
-    get(
-      `http://127.0.0.1:${port}/api/admin/setting/get?key=site_title`,
-      options,
-      (response) => void response.resume().on("end", resolve).on("error", reject),
-    ).on("error", reject);
-  });
-  return performance.now() - began;
 }
 
 interface Pair {
