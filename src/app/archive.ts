@@ -100,7 +100,7 @@ export function openArchive(
         siteNames,
         servers: deps.servers,
         sites: registry.sites,
-        createdBy: sites.createdBy,
+        plannedBy: sites.plannedBy,
       }),
     ],
     change: ({ grant, origin }, decide, options) =>

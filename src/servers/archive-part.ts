@@ -10,7 +10,8 @@ import { errorText } from "../error-text.ts";
 import { ServiceError } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
-import type { Site } from "../sites/site.ts";
+import { changedMembers } from "../sites/registry.ts";
+import { changesAccess, type Site } from "../sites/site.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import type { ServerContents } from "./contents.ts";
 import type { ReadOptions } from "./read.ts";
@@ -31,11 +32,11 @@ const CONTENTS = "contents";
 export interface ServerPartDeps {
   /** Undefined: a command on the database itself calls no server. */
   readonly servers: Pick<ServerService, "read" | "restore"> | undefined;
-  readonly sites: () => readonly Pick<Site, "name" | "paused">[];
+  readonly sites: () => readonly Site[];
   /** Names of the sites, with those that an import creates. */
   readonly siteNames: (context?: ImportContext) => SiteNames;
-  /** Sites that an import has created, as they are at its end. */
-  readonly createdBy: (context: ImportContext) => readonly Pick<Site, "name" | "paused">[];
+  /** Sites of an import, as they are at its end. */
+  readonly plannedBy: (context: ImportContext) => readonly Site[];
 }
 
 /**
@@ -102,11 +103,12 @@ export function createServerPart(deps: ServerPartDeps): StorePart {
     const names = deps.siteNames(context);
     if (contents === undefined) return skip(message("SERVER_CONTENT_INVALID"));
     if (names.idOf(name) === undefined) return skip(names.problemOf(name) ?? "");
-    const created = deps.createdBy(context).find((site) => site.name === name);
-    const target = created ?? deps.sites().find((site) => site.name === name);
+    const stored = deps.sites().find((site) => site.name === name);
+    // A site that the import resumes at its end gets its contents before.
+    const target = deps.plannedBy(context).find((site) => site.name === name) ?? stored;
     if (target?.paused === true) return skip(message("SERVER_CONTENT_PAUSED"));
-    // A site that the import creates is called when it exists.
-    const isPlanned = context.dryRun && !deps.sites().some((site) => site.name === name);
+    // A dry run calls no server that the import itself only begins to call.
+    const isPlanned = context.dryRun && !isCalledAlready(stored, target);
     if (isPlanned || (servers === undefined && context.dryRun))
       return [
         entryResult(name, "created", {
@@ -176,6 +178,12 @@ function countsOf({ users, rules = [], shares = [] }: ServerContents): {
   readonly shares: number;
 } {
   return { users: users?.users.length ?? 0, rules: rules.length, shares: shares.length };
+}
+
+/** Reports whether Mooring calls the server of a site before an import. */
+function isCalledAlready(stored: Site | undefined, target: Site | undefined): boolean {
+  if (stored === undefined || stored.paused) return false;
+  return target === undefined || !changesAccess(changedMembers(stored, target));
 }
 
 /** Outcomes of users, rules and shares that a restore leaves unchanged. */

@@ -29,7 +29,7 @@ async function restored(
     servers: createServerService({ registry, clientOf: sync.clientOf, users }),
     sites: registry.sites,
     siteNames: registry.names,
-    createdBy: () => [],
+    plannedBy: () => [],
   });
   const request = { grant: ROOT, names: ["home"], includeServerOwn: false, withSecrets: true };
   const { entries } = await part.export(request);

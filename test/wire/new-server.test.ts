@@ -13,6 +13,9 @@ const fresh = startedForAll(startWholeSite);
 const before = startedForAll(() => startFollowed({ home: lost }, FOLLOWING));
 /** Without events, work that waits is tried again after a minute. */
 const after = startedForAll(() => startService({ ...FOLLOWING, mountTimes: {} }));
+/** Takes the place of the lost server in the service that is still there. */
+const spare = startedForAll(startWholeSite);
+const resumed = startedForAll(() => startService({ ...FOLLOWING, mountTimes: {} }));
 const PASSPHRASE = "the passphrase of the drill";
 
 let document: JsonObject;
@@ -85,4 +88,56 @@ test("another new server in place of an existing one is a choice, and the stored
     newServers: { home: { url: "http://127.0.0.1:9", token: "another" } },
   });
   expect(replaced.results).toMatchObject([{ kept: [], replacedSecrets: ["token"] }]);
+});
+
+test("the same restore completes one that ended before the new server had its users", async () => {
+  const to = as(resumed.port);
+  const { url, token } = { url: spare.url, token: spare.token() };
+  // What an ended restore leaves: the site, paused.
+  await to.sites.createSite({ site: { name: "home", url, token, paused: true } });
+  const newServer = { home: { url, token } };
+  const request = { document, passphrase: PASSPHRASE, newServers: newServer };
+  const isOfServers = ({ part }: { readonly part: string }) => part === "servers";
+  const plan = await to.backup.restoreBackup({ ...request, dryRun: true });
+  expect(plan.results.filter(isOfServers)).toMatchObject([{ name: "home", outcome: "created" }]);
+  const { results } = await to.backup.restoreBackup(request);
+  expect(results.filter(isOfServers)).toContainEqual(
+    expect.objectContaining({ name: "home users zoe", outcome: "created" }),
+  );
+  expect((await to.sites.getSite({ name: "home" })).site).toMatchObject({ paused: false });
+  expect(spare.settings.users.named("zoe")).toMatchObject({ base_path: "/films" });
+  const zoe = spare.settings.users.named("zoe")?.id ?? 0;
+  spare.settings.users.rows.delete(zoe);
+  await to.sites.deleteSite({ name: "home" });
+});
+
+test("a new server in place of an existing one gets the users, and the lost one no call", async () => {
+  const to = as(before.port);
+  const request = {
+    document,
+    passphrase: PASSPHRASE,
+    newServers: { home: { url: spare.url, token: spare.token() } },
+  };
+  const isOfServers = ({ part }: { readonly part: string }) => part === "servers";
+  lost.settings.users.add({ username: "anna" });
+  const plan = await to.backup.restoreBackup({ ...request, dryRun: true });
+  expect(plan.results.filter(isOfServers)).toMatchObject([{ name: "home", outcome: "created" }]);
+  expect(spare.settings.users.named("zoe")).toBeUndefined();
+  const { results } = await to.backup.restoreBackup(request);
+  expect(results.filter(isOfServers)).toContainEqual(
+    expect.objectContaining({ name: "home users zoe", outcome: "created" }),
+  );
+  expect(spare.settings.users.named("zoe")).toMatchObject({ base_path: "/films", permission: 1 });
+  expect((await to.sites.getSite({ name: "home" })).site).toMatchObject({ url: spare.url });
+});
+
+test("an existing site stays paused on its new server if sites are to be paused", async () => {
+  const to = as(before.port);
+  const newServer = { home: { url: lost.url, token: lost.token() } };
+  const request = { document, passphrase: PASSPHRASE, only: ["sites"], newServers: newServer };
+  const plan = await to.backup.restoreBackup({ ...request, pauseSites: true, dryRun: true });
+  expect(plan.results[0]?.differs).toEqual(["url", "token", "paused"]);
+  await to.backup.restoreBackup({ ...request, pauseSites: true });
+  const { site } = await to.sites.getSite({ name: "home" });
+  expect(site).toMatchObject({ url: lost.url, paused: true });
 });

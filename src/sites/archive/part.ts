@@ -8,7 +8,7 @@ import {
 import { doneEntry } from "../../audit/entry.ts";
 import { mapWriteError } from "../../database/error.ts";
 import { createTicks } from "../../ticks.ts";
-import type { SiteRegistry } from "../registry.ts";
+import { changedMembers, type SiteRegistry } from "../registry.ts";
 import { changesAccess, MAX_SITES, type Site } from "../site.ts";
 import { createSiteNames, type SiteNames } from "../site-names.ts";
 import { toEntry } from "./entry.ts";
@@ -25,28 +25,27 @@ export interface SitePartDeps extends SitePlanDeps {
 export interface SitePart extends StorePart {
   /** Names of the sites; during an import with those that it creates. */
   names(context?: ImportContext): SiteNames;
-  /** Sites that an import creates, as they are at its end. */
-  createdBy(context: ImportContext): readonly Site[];
+  /** Sites of an import, as they are at its end; without those that it skips. */
+  plannedBy(context: ImportContext): readonly Site[];
 }
 
 /** State of one import. */
 interface Import {
   /** Sites that it creates. */
   readonly created: Site[];
-  /** Ids of its sites by the names of their entries; without those that it skips. */
-  readonly ids: Map<string, string>;
+  /** Its sites as they are at its end, by the names of their entries; without those that it skips. */
+  readonly planned: Map<string, Site>;
 }
 
 /**
  * Sites in archives: address, certificate, mode, keys and overrides, with the token as a secret. New
  * sites are created paused, and existing ones are changed after all other parts: no server gets
- * anything before the whole import is stored. No server is called.
+ * anything before the whole import is stored. A site that moves to another server is paused there at
+ * first, as a new one. No server is called.
  */
 export function createSitePart(deps: SitePartDeps): SitePart {
   const { registry } = deps;
   const imports = new WeakMap<ImportContext, Import>();
-  const createdBy = (context: ImportContext): readonly Site[] =>
-    imports.get(context)?.created ?? [];
   return {
     kind: "store",
     name: "sites",
@@ -56,11 +55,11 @@ export function createSitePart(deps: SitePartDeps): SitePart {
     most: MAX_SITES,
     names: (context) => {
       const known = registry.names();
-      const created = context === undefined ? [] : createdBy(context);
+      const created = (context && imports.get(context)?.created) ?? [];
       const missing = created.filter(({ name }) => known.idOf(name) === undefined);
       return missing.length === 0 ? known : createSiteNames([...registry.sites(), ...missing]);
     },
-    createdBy,
+    plannedBy: (context) => [...(imports.get(context)?.planned.values() ?? [])],
     export: async ({ grant, names, withSecrets }) => {
       await mapWriteError(registry.load());
       // A token of a server has every right there: only the permanent token reads it.
@@ -73,7 +72,7 @@ export function createSitePart(deps: SitePartDeps): SitePart {
     },
     write: async ({ entries = [] }, context) => {
       await mapWriteError(registry.load());
-      const state: Import = { created: [], ids: new Map() };
+      const state: Import = { created: [], planned: new Map() };
       imports.set(context, state);
       const results: EntryResult[] = [];
       const ticks = createTicks(context.signal);
@@ -87,31 +86,35 @@ export function createSitePart(deps: SitePartDeps): SitePart {
       const ticks = createTicks(context.signal);
       for (const entry of entries) {
         if (ticks.isDue()) await ticks.next();
-        await update(deps, entry, context, imports.get(context)?.ids.get(entry.name));
+        await update(deps, entry, context, imports.get(context)?.planned.get(entry.name)?.id);
       }
     },
   };
 }
 
-/** Creates the site of an entry, paused. An existing one is changed at the end of the import. */
+/**
+ * Creates the site of an entry, paused. An existing one is changed at the end of the import, except that
+ * one which moves to another server is moved now: its former server gets nothing of this import.
+ */
 async function create(
   deps: SitePartDeps,
   entry: ArchiveEntry,
   context: ImportContext,
-  { created, ids }: Import,
+  { created, planned }: Import,
 ): Promise<EntryResult> {
   const { site, before, result } = planSite(deps, entry, context, created);
   if (site === undefined) return result;
   if (before !== undefined || context.dryRun) {
-    ids.set(entry.name, site.id);
+    planned.set(entry.name, site);
     if (before === undefined) created.push(site);
+    else if (!context.dryRun) await update(deps, entry, context, site.id, pausedOnNewServer);
     return result;
   }
   context.signal?.throwIfAborted();
   const { name, url, mode } = site;
   const audit = [doneEntry(context.caller.origin, deps.now(), [name], { url, mode })];
   if (await deps.registry.insert(Object.freeze({ ...site, paused: true }), audit)) {
-    ids.set(entry.name, site.id);
+    planned.set(entry.name, site);
     created.push(site);
     context.onStored?.(name);
     return result;
@@ -119,7 +122,7 @@ async function create(
   // Another call has just taken the name or the address.
   await mapWriteError(deps.registry.load());
   const again = planSite(deps, entry, context, created);
-  if (again.site !== undefined) ids.set(entry.name, again.site.id);
+  if (again.site !== undefined) planned.set(entry.name, again.site);
   return again.result;
 }
 
@@ -127,21 +130,25 @@ async function create(
  * Changes an existing site, and resumes one that this import has created.
  *
  * @param id - of the site that the import has planned; undefined: it was skipped.
+ * @param next - the site that is stored now, of that at the end of the import.
  */
 async function update(
   deps: SitePartDeps,
   entry: ArchiveEntry,
   context: ImportContext,
   id: string | undefined,
+  next: (before: Site, after: Site) => Site = (_before, after) => after,
 ): Promise<void> {
   const { registry } = deps;
   let isDone: boolean | undefined;
   while (isDone === undefined) {
     context.signal?.throwIfAborted();
     await mapWriteError(registry.load());
-    const { site, before, changed } = planSite(deps, entry, context, []);
+    const { site: planned, before, changed: ofPlan } = planSite(deps, entry, context, []);
     // A site that another call has created under this name is not changed.
-    if (site === undefined || before === undefined || before.id !== id) return;
+    if (planned === undefined || before === undefined || before.id !== id) return;
+    const site = next(before, planned);
+    const changed = site === planned ? ofPlan : changedMembers(before, site);
     if (changed.length === 0) return;
     const audit = [doneEntry(context.caller.origin, deps.now(), [site.name], { changed })];
     isDone = await registry.update(site, audit, before);
@@ -149,4 +156,11 @@ async function update(
     context.onStored?.(site.name);
     if (changesAccess(changed)) await registry.clearError(site.id);
   }
+}
+
+/** The site paused on the server that it moves to; as before if it stays where it is. */
+function pausedOnNewServer(before: Site, after: Site): Site {
+  if (!changesAccess(changedMembers(before, after))) return before;
+  const { url, token, ca, pin } = after;
+  return Object.freeze({ ...before, url, token, ca, pin, paused: true });
 }

@@ -13,7 +13,14 @@ import type { SettingDefinition } from "../../settings/definition.ts";
 import { type SiteInput, sentSecrets, withInput } from "../input.ts";
 import type { EffectsOnRecords } from "../record-effect.ts";
 import { addressOf, changedMembers, type SiteRegistry } from "../registry.ts";
-import { followsTooEarly, MAX_SITES, NEW_SITE, NEW_STATE, type Site } from "../site.ts";
+import {
+  changesAccess,
+  followsTooEarly,
+  MAX_SITES,
+  NEW_SITE,
+  NEW_STATE,
+  type Site,
+} from "../site.ts";
 import { fromEntry, memberName } from "./entry.ts";
 import { replacedSecrets, withStoredSecrets } from "./stored-secret.ts";
 
@@ -149,7 +156,10 @@ function applyInput(
         mayRetrust: isRoot,
       },
     );
-    const site = hasNoToken ? { ...checked, token: "" } : checked;
+    const isMoved = before !== undefined && changesAccess(changedMembers(before, checked));
+    // On another server it is as a new site.
+    const paused = checked.paused || (isMoved && context.choices.pauseSites);
+    const site = { ...checked, paused, ...(hasNoToken && { token: "" }) };
     const state = before === undefined ? NEW_STATE : registry.state(before.id);
     // The permanent token restores a site as it was; others compare it first, as in calls.
     const isRestored = isRoot && before === undefined;
