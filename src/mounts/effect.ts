@@ -14,7 +14,7 @@ const QUIET = new Set(["sites", "content", "disabled"]);
  * @param sites those whose mounts are written to their servers.
  */
 export function effectsOf(
-  { before, after, differs }: RecordChange<Mount>,
+  { before, after, differs }: Omit<RecordChange<Mount>, "all">,
   sites: readonly Pick<Site, "id" | "name">[],
 ): readonly Effect[] {
   if (before === undefined) return [];

@@ -13,7 +13,7 @@ import { type Decide, type RecordChange, withEffects } from "./effect.ts";
 import { createRecordEtag, type RecordEtag } from "./etag.ts";
 import type { SiteKind, SiteRecord } from "./kind.ts";
 
-export interface RecordChangesDeps<R> {
+export interface RecordChangesDeps<R extends SiteRecord> {
   readonly ledger: Pick<Ledger, "change">;
   readonly all: () => ReadonlyMap<string, R>;
   readonly sites: Pick<SiteRegistry, "names" | "load">;

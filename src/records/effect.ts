@@ -1,16 +1,20 @@
 import type { Effect } from "../history/effect.ts";
 import type { RecordResult } from "../history/record-result.ts";
 import type { Draft } from "../ledger/draft.ts";
+import { memoize } from "../memoize.ts";
+import { PathIndex } from "../sites/path-index.ts";
 import type { RecordIndex, SiteKind, SiteRecord } from "./kind.ts";
 
 /** Change of one record. */
-export interface RecordChange<R> {
+export interface RecordChange<R extends SiteRecord> {
   /** Undefined: it did not exist. */
   readonly before: R | undefined;
   /** Undefined: it was deleted. */
   readonly after: R | undefined;
   /** Names of what differs. Values are not compared: that would reveal secrets. */
   readonly differs: readonly string[];
+  /** All records before the change and after it, with what else it changes. */
+  readonly all: { readonly before: () => RecordIndex<R>; readonly after: () => RecordIndex<R> };
 }
 
 /** Decides a change on a draft. @param records all records of the draft; it may change them. */
@@ -32,9 +36,14 @@ export function withEffects<R extends SiteRecord, T extends Pick<RecordResult, "
     const records = ofDraft(draft);
     const before = new Map(records);
     const results = await decide(draft, records);
+    // Indexes of many records take long: only when an effect needs them.
+    const all = {
+      before: memoize<void, RecordIndex<R>>(() => new PathIndex(before)),
+      after: memoize<void, RecordIndex<R>>(() => ofDraft(draft)),
+    };
     return results.map((result) => {
       const { name, differs } = result;
-      const change = { before: before.get(name), after: draft.get(token, name), differs };
+      const change = { before: before.get(name), after: draft.get(token, name), differs, all };
       return { ...result, effects: effectsOf(change) };
     });
   };

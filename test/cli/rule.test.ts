@@ -72,6 +72,28 @@ test("a change that opens a folder of a running server needs --yes without a ter
   expect(there("/films")).toBeDefined();
 });
 
+test("a new rule that hides the password above it needs --yes, and so does the end of one", async () => {
+  for (const command of [
+    ["create", "/films/sub", "readme=x", "sites=home"],
+    ["create", "/films/sub", "password=x", "sites=home"],
+  ]) {
+    const refused = await cli(...command);
+    expect(refused.code).toBe(4);
+    expect(refused.err).toContain("on home, /films/sub opens");
+    expect((await cli(...command, "--dry-run")).out).toContain("on home, /films/sub opens");
+  }
+  expect(there("/films/sub")).toBeUndefined();
+  const closed = await cli("create", "/films/sub", "password=x", "p_sub=true", "sites=home");
+  expect(closed).toMatchObject({ code: 0 });
+  await expect.poll(() => there("/films/sub")).toBeDefined();
+  const moved = await cli("move", "/films/sub", "/elsewhere");
+  expect(moved.code).toBe(4);
+  expect(moved.err).toContain("on home, the rule of /films/sub is removed");
+  expect(moved.err).not.toContain("opens");
+  expect(await cli("delete", "/films/sub", "--yes")).toMatchObject({ code: 0 });
+  await expect.poll(() => there("/films/sub")).toBeUndefined();
+});
+
 test("rules of a server are adopted, and one with an unknown user is not synced", async () => {
   site.rules.put({ path: "/own", readme: "text" });
   const adopted = await cli("adopt", "home", "--yes");

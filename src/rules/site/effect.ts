@@ -1,74 +1,67 @@
 import type { Effect } from "../../history/effect.ts";
 import type { RecordChange } from "../../records/effect.ts";
 import type { Site } from "../../sites/site.ts";
-import { isOnSite } from "../../sites/site-choice.ts";
-import { RULE_MEMBERS, type Rule, type RuleValues, wantedOn } from "../rule.ts";
+import { isOnSite, pathOn } from "../../sites/site-choice.ts";
+import { RULE_MEMBERS, type Rule, type RuleIndex, type RuleValues, wantedOn } from "../rule.ts";
+import { opensFolder, type ServerRule, type ServerRules } from "./opening.ts";
 import { isManaged, type RuleState } from "./state.ts";
-
-/** Rule on a server: where it is, and what it holds. */
-interface Placed {
-  readonly path: string;
-  readonly values: RuleValues;
-}
 
 /**
  * Effects of a change on the servers of sites: rules that are removed or changed, and folders that
- * more people can read or write afterwards.
+ * more people can read, see or write afterwards, which a new rule of a folder below another one can
+ * cause as well.
  *
- * @param sites those whose rules are written to their servers.
+ * @param sites those whose rules are written to their servers. `has`: whether the server has the rule
+ *   before the change.
  */
 export function effectsOf(
-  { before, after }: Pick<RecordChange<Rule>, "before" | "after">,
-  sites: readonly Pick<Site, "id" | "name">[],
+  { before, after, all }: Pick<RecordChange<Rule>, "before" | "after" | "all">,
+  sites: readonly { readonly site: Pick<Site, "id" | "name">; readonly has: boolean }[],
 ): readonly Effect[] {
-  if (before === undefined) return [];
-  return sites.flatMap((site) => {
-    if (!isOnSite(before, site.id)) return [];
-    const isKept = after !== undefined && isOnSite(after, site.id);
-    const now = isKept ? wantedOn(after, site.id) : undefined;
-    return effectsOn(site, wantedOn(before, site.id), now);
+  return sites.flatMap(({ site, has }) => {
+    const placed = (rule: Rule | undefined): string[] =>
+      rule !== undefined && isOnSite(rule, site.id) ? [pathOn(rule, site.id)] : [];
+    const [from] = has ? placed(before) : [];
+    const paths = new Set([...(from === undefined ? [] : [from]), ...placed(after)]);
+    const rules: ServerRules = {
+      // The server lacks the changed rule, or has one at its path that Mooring does not manage.
+      before: (folder) => ruleAt(all.before(), folder, site.id, has ? undefined : before),
+      after: (folder) => ruleAt(all.after(), folder, site.id, undefined),
+    };
+    return [...paths].flatMap((path) => effectsAt(site, path, rules));
   });
 }
 
-/** Effects on the rule of one server. @param after undefined: it is removed there. */
-export function effectsOn(
-  { name: site }: Pick<Site, "name">,
-  before: Placed,
-  after: Placed | undefined,
-): readonly Effect[] {
-  const effect = { site, kind: "rule", path: before.path } as const;
-  const remains = after?.path === before.path ? after : undefined;
-  const opens: Effect[] = isLooser(before.values, remains?.values)
-    ? [{ action: "open", ...effect }]
-    : [];
-  if (remains === undefined) return [{ action: "remove", ...effect }, ...opens];
-  const isChanged = RULE_MEMBERS.some(
-    (member) => JSON.stringify(before.values[member]) !== JSON.stringify(remains.values[member]),
-  );
-  return [...(isChanged ? [{ action: "change", ...effect } as const] : []), ...opens];
+/** Rule of a folder on a site. @param absent one that does not count. */
+function ruleAt(
+  rules: RuleIndex,
+  folder: string,
+  siteId: string,
+  absent: Rule | undefined,
+): ServerRule | undefined {
+  for (const [, rule] of rules.at([folder]))
+    if (rule !== absent && isOnSite(rule, siteId) && pathOn(rule, siteId) === folder)
+      return wantedOn(rule, siteId);
+  return undefined;
 }
 
-/** Reports whether more people can read, see or write a folder afterwards. @param after undefined: no rule. */
-function isLooser(before: RuleValues, after: RuleValues | undefined): boolean {
-  if (after === undefined) return restricts(before);
-  const ends = (flag: keyof RuleValues): boolean => before[flag] === true && after[flag] === false;
-  const begins = (flag: keyof RuleValues): boolean =>
-    before[flag] === false && after[flag] === true;
-  const admits = (list: "read_users" | "write_users", sub: keyof RuleValues): boolean => {
-    const allowed = new Set(before[list]);
-    if (allowed.size === 0) return false;
-    return after[list].length === 0 || after[list].some((name) => !allowed.has(name)) || ends(sub);
-  };
-  const hidden = new Set(after.hide.split("\n"));
-  return (
-    (before.password !== "" && (after.password === "" || ends("p_sub"))) ||
-    (before.hide !== "" &&
-      (before.hide.split("\n").some((line) => !hidden.has(line)) || ends("h_sub"))) ||
-    admits("read_users", "read_users_sub") ||
-    admits("write_users", "write_users_sub") ||
-    begins("write") ||
-    (after.write && begins("w_sub"))
+/** Effects on the rule of one folder of a server, and on the folder. */
+export function effectsAt(
+  { name: site }: Pick<Site, "name">,
+  path: string,
+  rules: ServerRules,
+): readonly Effect[] {
+  const effect = { site, kind: "rule", path } as const;
+  const before = rules.before(path)?.values;
+  const after = rules.after(path)?.values;
+  const isChanged = RULE_MEMBERS.some(
+    (member) => JSON.stringify(before?.[member]) !== JSON.stringify(after?.[member]),
   );
+  const effects: Effect[] = [];
+  if (before !== undefined && after === undefined) effects.push({ action: "remove", ...effect });
+  else if (before !== undefined && isChanged) effects.push({ action: "change", ...effect });
+  if (opensFolder(path, rules)) effects.push({ action: "open", ...effect });
+  return effects;
 }
 
 /**

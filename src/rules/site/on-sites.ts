@@ -10,7 +10,7 @@ import { didYouMean } from "../../messages/nearest.ts";
 import { ownValue } from "../../own-value.ts";
 import { askedKeys } from "../../records/asked.ts";
 import type { Caller, ChangeOptions, Saved } from "../../records/caller.ts";
-import { isRunning, withEffects } from "../../records/effect.ts";
+import { isRunning, type RecordChange, withEffects } from "../../records/effect.ts";
 import { createRecordEtag } from "../../records/etag.ts";
 import { MAX_SUBJECTS } from "../../records/limit.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
@@ -27,7 +27,8 @@ import type { RulesOnSites } from "../rules-on-sites.ts";
 import type { SaveRules } from "../save.ts";
 import { subjectOf } from "../subject.ts";
 import { adoptedStates, findRules, takeRules } from "./adoption.ts";
-import { effectsOf, effectsOfFollowing, effectsOn } from "./effect.ts";
+import { effectsAt, effectsOf, effectsOfFollowing } from "./effect.ts";
+import type { ServerRule, ServerRules } from "./opening.ts";
 import type { RuleRound } from "./round.ts";
 import { hideWarning, NO_USERS, valuesOf } from "./row.ts";
 import { isManaged, NEW_RULE, type RuleRegistry, type RuleState } from "./state.ts";
@@ -82,21 +83,23 @@ export function createRulesOnSites(deps: RulesOnSitesDeps): LiveRules {
   registry.onChange(changed);
   const running = (): readonly Site[] =>
     sites.sites().filter((site) => isRunning(site, registry.site(site.id)));
-  /** Servers that have a rule which Mooring manages. */
-  const having = (path: string, of: readonly Site[]): readonly Site[] =>
-    of.filter(({ id }) => isManaged(registry.records(id).get(path) ?? NEW_RULE));
+  const effectsOn = (change: RecordChange<Rule>, of: readonly Site[]) =>
+    effectsOf(
+      change,
+      of.map((site) => {
+        const state = registry.records(site.id).get(change.before?.path ?? "");
+        return { site, has: isManaged(state ?? NEW_RULE) };
+      }),
+    );
   const adoptRound = createAdoption(deps, {
     effectsOf: (change, except) =>
-      effectsOf(
+      effectsOn(
         change,
-        having(
-          change.before?.path ?? "",
-          running().filter(({ id }) => id !== except.id),
-        ),
+        running().filter(({ id }) => id !== except.id),
       ),
   });
   return {
-    effectsOf: (change) => effectsOf(change, having(change.before?.path ?? "", running())),
+    effectsOf: (change) => effectsOn(change, running()),
     statuses: (rule) =>
       sites
         .sites()
@@ -221,31 +224,59 @@ function compareResults(
   wanted: readonly WantedRule[],
   known: ReadonlyMap<string, RuleState>,
 ): readonly RecordResult[] {
-  const users = round.users ?? NO_USERS;
   const byId = new Map(round.rows.map((row) => [row.id, row]));
   const names = new Set(wanted.map(({ name }) => name));
+  const rules = rulesOfSync(round, wanted, known);
   const assigned = wanted.map((rule): RecordResult => {
     const state = ownValue(round.states, rule.name) ?? known.get(rule.name) ?? NEW_RULE;
-    const { differs, error, hindrance } = state;
+    const { differs, error } = state;
     const row = state.absent ? undefined : byId.get(state.id);
-    if (["incomplete", "users", "unsupported", "taken"].includes(hindrance))
-      return { ...resultAs(rule.name, "skipped", error), differs };
-    if (row === undefined) return resultAs(rule.name, "created", error);
+    if (isHindered(state)) return { ...resultAs(rule.name, "skipped", error), differs };
+    if (row === undefined)
+      return {
+        ...resultAs(rule.name, "created", error),
+        effects: effectsAt(site, rule.path, rules),
+      };
     if (differs.length === 0)
       return resultAs(rule.name, "unchanged", joinTexts([error, hideWarning(row)]));
-    const placed = { path: row.path, values: valuesOf(row, users) };
-    const effects = effectsOn(site, placed, rule);
+    const paths = new Set([row.path, rule.path]);
+    const effects = [...paths].flatMap((path) => effectsAt(site, path, rules));
     const note = joinTexts([error, hideWarning(row)]);
     return { name: rule.name, outcome: "changed", note, differs, effects };
   });
   const gone = Object.entries(round.states).flatMap(([name, state]): RecordResult[] => {
     const row = byId.get(state?.id ?? 0);
     if (names.has(name) || state === undefined || row === undefined) return [];
-    const placed = { path: row.path, values: valuesOf(row, users) };
-    return [{ ...resultAs(name, "deleted", ""), effects: effectsOn(site, placed, undefined) }];
+    return [{ ...resultAs(name, "deleted", ""), effects: effectsAt(site, row.path, rules) }];
   });
   const extra = round.extra.map((row) =>
     resultAs(row.path, "skipped", joinTexts([message("ONLY_AT_SITE"), hideWarning(row)])),
   );
   return [...assigned, ...gone, ...extra];
+}
+
+/** Reports whether a sync leaves a rule as it is on the server. */
+function isHindered({ hindrance }: Pick<RuleState, "hindrance">): boolean {
+  return ["incomplete", "users", "unsupported", "taken"].includes(hindrance);
+}
+
+/** Rules of a server before a sync and after it. */
+function rulesOfSync(
+  { rows, states, users = NO_USERS }: Pick<RuleRound, "rows" | "states" | "users">,
+  wanted: readonly WantedRule[],
+  known: ReadonlyMap<string, RuleState>,
+): ServerRules {
+  const before = new Map(rows.map((row) => [row.path, { values: valuesOf(row, users) }]));
+  const after = new Map<string, ServerRule>(before);
+  const stateOf = (name: string): RuleState =>
+    ownValue(states, name) ?? known.get(name) ?? NEW_RULE;
+  const written = wanted.filter(({ name }) => !isHindered(stateOf(name)));
+  const names = new Set(wanted.map(({ name }) => name));
+  const gone = Object.keys(states).filter((name) => !names.has(name));
+  const replaced = new Set(
+    [...gone, ...written.map(({ name }) => name)].map((name) => stateOf(name).id),
+  );
+  for (const row of rows) if (replaced.has(row.id)) after.delete(row.path);
+  for (const rule of written) after.set(rule.path, rule);
+  return { before: (folder) => before.get(folder), after: (folder) => after.get(folder) };
 }

@@ -1,7 +1,27 @@
 import { describe, expect, test } from "vitest";
 import { NO_VALUES, type Rule, type RuleValues } from "../../../src/rules/rule.ts";
-import { effectsOf, effectsOfFollowing, effectsOn } from "../../../src/rules/site/effect.ts";
+import { effectsAt, effectsOf, effectsOfFollowing } from "../../../src/rules/site/effect.ts";
 import { NEW_RULE, type RuleState } from "../../../src/rules/site/state.ts";
+import { PathIndex } from "../../../src/sites/path-index.ts";
+
+/** Effects of the change of one rule of a server without others. */
+const effectsOn = (
+  site: { readonly name: string },
+  before: Placed | undefined,
+  after: Placed | undefined,
+) => effectsAmong(site, "/films", [before], [after]);
+
+type Placed = ReturnType<typeof at>;
+const effectsAmong = (
+  site: { readonly name: string },
+  path: string,
+  before: readonly (Placed | undefined)[],
+  after: readonly (Placed | undefined)[],
+) =>
+  effectsAt(site, path, {
+    before: (folder) => before.find((each) => each?.path === folder),
+    after: (folder) => after.find((each) => each?.path === folder),
+  });
 
 const home = { id: "h", name: "home" };
 const at = (values: Partial<RuleValues>, path = "/films") => ({
@@ -59,6 +79,145 @@ describe("a folder of a running server does not open", () => {
   });
 });
 
+const locked = { password: "p", p_sub: true };
+
+describe("the nearest rule of a folder counts", () => {
+  test.each<
+    [
+      string,
+      Partial<RuleValues>,
+      Partial<RuleValues> | undefined,
+      Partial<RuleValues> | undefined,
+      string,
+    ]
+  >([
+    ["a new rule hides the password above it", locked, undefined, { readme: "x" }, "open"],
+    ["a new rule has its own password", locked, undefined, { password: "q", p_sub: true }, ""],
+    ["a new rule has a password for its folder only", locked, undefined, { password: "q" }, "open"],
+    [
+      "the password above is for its own folder only",
+      { password: "p" },
+      undefined,
+      { readme: "x" },
+      "",
+    ],
+    ["the limiting rule is removed", {}, { password: "p" }, undefined, "remove, open"],
+    [
+      "the limiting rule is removed below the same limit",
+      locked,
+      { password: "q" },
+      undefined,
+      "remove",
+    ],
+    ["a rule without password is removed below one", locked, { readme: "x" }, undefined, "remove"],
+    [
+      "a new rule hides the readers above it",
+      { read_users: ["ann"], read_users_sub: true },
+      undefined,
+      { header: "x" },
+      "open",
+    ],
+    [
+      "a new rule has fewer readers",
+      { read_users: ["ann", "bob"], read_users_sub: true },
+      undefined,
+      { read_users: ["ann"], read_users_sub: true },
+      "",
+    ],
+    [
+      "a new rule has other readers",
+      { read_users: ["ann"], read_users_sub: true },
+      undefined,
+      { read_users: ["bob"], read_users_sub: true },
+      "open",
+    ],
+    [
+      "fewer readers are removed below more",
+      { read_users: ["ann", "bob"], read_users_sub: true },
+      { read_users: ["ann"] },
+      undefined,
+      "remove, open",
+    ],
+    [
+      "a new rule hides the writers above it",
+      { write_users: ["ann"], write_users_sub: true },
+      undefined,
+      { readme: "x" },
+      "open",
+    ],
+    [
+      "writers above are of their own folder only",
+      { write_users: ["ann"] },
+      undefined,
+      { readme: "x" },
+      "",
+    ],
+    [
+      "a new rule shows what is hidden above and below",
+      { hide: "^secret$", h_sub: true },
+      undefined,
+      { readme: "x" },
+      "open",
+    ],
+    [
+      "a new rule hides the same and more",
+      { hide: "^secret$", h_sub: true },
+      undefined,
+      { hide: "^secret$\nb", h_sub: true },
+      "",
+    ],
+    [
+      "a new rule makes its hidden folder reachable",
+      { hide: "^sub$" },
+      undefined,
+      { readme: "x" },
+      "open",
+    ],
+    ["another folder is hidden", { hide: "^other$" }, undefined, { readme: "x" }, ""],
+    ["a new rule lets everybody write", {}, undefined, { write: true }, "open"],
+    [
+      "a rule that forbids writing is removed",
+      { write: true, w_sub: true },
+      { readme: "x" },
+      undefined,
+      "remove, open",
+    ],
+    [
+      "everybody may write below already",
+      { write: true, w_sub: true },
+      undefined,
+      { write: true, w_sub: true },
+      "",
+    ],
+    [
+      "its password goes and the one above does not count",
+      locked,
+      { password: "q" },
+      { readme: "x" },
+      "change, open",
+    ],
+  ])("%s", (_when, parent, before, after, effects) => {
+    const placed = (values: Partial<RuleValues> | undefined) => values && at(values, "/films/sub");
+    const found = effectsAmong(
+      home,
+      "/films/sub",
+      [at(parent), placed(before)],
+      [at(parent), placed(after)],
+    );
+    expect(found.map(({ action }) => action).join(", ")).toBe(effects);
+  });
+
+  test("also above several folders without a rule, and at the root", () => {
+    const sub = at({ readme: "x" }, "/films/a/b");
+    for (const path of ["/films", "/"])
+      expect(
+        words(effectsAmong(home, "/films/a/b", [at(locked, path)], [at(locked, path), sub])),
+      ).toBe("open /films/a/b");
+    const between = [at(locked, "/"), at({}, "/films")];
+    expect(effectsAmong(home, "/films/a/b", between, [...between, sub])).toEqual([]);
+  });
+});
+
 const rule = (values: Partial<RuleValues>, more: Partial<Rule> = {}): Rule => ({
   path: "/films",
   values: { ...NO_VALUES, ...values },
@@ -69,28 +228,81 @@ const rule = (values: Partial<RuleValues>, more: Partial<Rule> = {}): Rule => ({
   ...more,
 });
 
-test("only servers that have the rule before the change are affected, at their own paths", () => {
+/** Effects of a change of rules on sites; `has`: ids of those that have the rule before it. */
+const effectsOfRules = (
+  before: readonly Rule[],
+  after: readonly Rule[],
+  key: string,
+  sites: readonly { readonly id: string; readonly name: string }[] = [home],
+  has: readonly string[] = sites.map(({ id }) => id),
+) => {
+  const index = (rules: readonly Rule[]) => new PathIndex(rules.map((each) => [each.path, each]));
+  const [was, is] = [index(before), index(after)];
+  return effectsOf(
+    { before: was.get(key), after: is.get(key), all: { before: () => was, after: () => is } },
+    sites.map((site) => ({ site, has: has.includes(site.id) })),
+  );
+};
+
+test("only servers that have the rule before the change lose it, at their own paths", () => {
   const before = rule(
     { password: "p" },
-    { siteIds: ["h", "q"], overrides: { q: { path: "/kino", values: {} } } },
+    { siteIds: ["h", "q", "o"], overrides: { q: { path: "/kino", values: {} } } },
   );
   const sites = [home, { id: "q", name: "quay" }, { id: "o", name: "other" }];
-  const found = effectsOf({ before, after: undefined }, sites);
+  const found = effectsOfRules([before], [], "/films", sites, ["h", "q"]);
   expect(found.map(({ action, site, path }) => `${action} ${site} ${path}`)).toEqual([
     "remove home /films",
     "open home /films",
     "remove quay /kino",
     "open quay /kino",
   ]);
-  expect(effectsOf({ before: undefined, after: before }, sites)).toEqual([]);
+  expect(effectsOfRules([], [before], "/films", sites)).toEqual([]);
   const left = rule({ password: "p" }, { siteIds: ["q"], overrides: before.overrides });
-  expect(words(effectsOf({ before, after: left }, sites))).toBe("remove /films, open /films");
+  expect(words(effectsOfRules([before], [left], "/films", sites, ["h", "q"]))).toBe(
+    "remove /films, open /films",
+  );
 });
 
 test("a rule that moves on a server leaves its former folder open", () => {
   const before = rule({ password: "p" });
   const after = rule({ password: "p" }, { overrides: { h: { path: "/kino", values: {} } } });
-  expect(words(effectsOf({ before, after }, [home]))).toBe("remove /films, open /films");
+  expect(words(effectsOfRules([before], [after], "/films"))).toBe("remove /films, open /films");
+});
+
+test("a rule without password that moves below one with a password opens its new folder", () => {
+  const parent = rule(locked, { path: "/safe" });
+  const after = rule({ readme: "x" }, { path: "/safe/films" });
+  const before = rule({ readme: "x" });
+  const moved = ["/films", "/safe/films"].flatMap((key) =>
+    effectsOfRules([parent, before], [parent, after], key),
+  );
+  expect(words(moved)).toBe("remove /films, open /safe/films");
+  const elsewhere = rule(
+    { readme: "x" },
+    { overrides: { h: { path: "/safe/films", values: {} } } },
+  );
+  expect(words(effectsOfRules([parent, before], [parent, elsewhere], "/films"))).toBe(
+    "remove /films, open /safe/films",
+  );
+});
+
+test("a new name of a rule changes nothing on a server where it has a path of its own", () => {
+  const own = { overrides: { h: { path: "/kino", values: {} } } };
+  const before = rule(locked, own);
+  const after = rule(locked, { path: "/cinema", ...own });
+  for (const key of ["/films", "/cinema"])
+    expect(effectsOfRules([before], [after], key)).toEqual([]);
+});
+
+test("a rule with a lost password counts as one with a password", () => {
+  const parent = rule({ p_sub: true }, { missing: [""] });
+  const sub = rule({ readme: "x" }, { path: "/films/sub" });
+  expect(words(effectsOfRules([parent], [parent, sub], "/films/sub"))).toBe("open /films/sub");
+});
+
+test("a rule that the server lacks is not removed, and its folder does not open", () => {
+  expect(effectsOfRules([rule(locked)], [], "/films", [home], [])).toEqual([]);
 });
 
 test("a site that begins to follow gets Mooring's values, and loses rules that Mooring has deleted", () => {

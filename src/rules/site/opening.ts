@@ -1,0 +1,112 @@
+import { posix } from "node:path";
+import type { RuleValues } from "../rule.ts";
+
+/** Rule as a server has it, or is to get it. */
+export interface ServerRule {
+  readonly values: RuleValues;
+  /** Whether its password is lost. It counts as set: without it, the server does not get the rule. */
+  readonly isIncomplete?: boolean;
+}
+
+/** Rules of a server: the rule of exactly one folder; undefined: none. */
+export type RuleAt = (folder: string) => ServerRule | undefined;
+
+/** All rules of a server before and after a change. */
+export interface ServerRules {
+  readonly before: RuleAt;
+  readonly after: RuleAt;
+}
+
+/** Limits of one folder. */
+interface Limits {
+  readonly hasPassword: boolean;
+  readonly hide: readonly string[];
+  /** Empty: all users. */
+  readonly readers: readonly string[];
+  /** Empty: all users. */
+  readonly writers: readonly string[];
+  readonly write: boolean;
+  /** Whether the folder itself is hidden and refused. */
+  readonly isHidden: boolean;
+}
+
+/**
+ * Reports whether more people can read, see or write a folder, or folders below it, after a change of
+ * its rule. A server applies the nearest rule upwards only: a new rule replaces the limits of the one
+ * above it, and the limits of that one return with the removal. Folders below with a rule of their
+ * own do not depend on this one.
+ */
+export function opensFolder(folder: string, { before, after }: ServerRules): boolean {
+  return [false, true].some((isBelow) =>
+    isLooser(limitsAt(folder, isBelow, before), limitsAt(folder, isBelow, after)),
+  );
+}
+
+/** @param isBelow the limits of folders below it that have no rule. */
+function limitsAt(folder: string, isBelow: boolean, ruleAt: RuleAt): Limits {
+  const nearest = nearestRule(folder, ruleAt);
+  if (nearest === undefined)
+    return {
+      hasPassword: false,
+      hide: [],
+      readers: [],
+      writers: [],
+      write: false,
+      isHidden: false,
+    };
+  const { path, rule } = nearest;
+  const { values, isIncomplete = false } = rule;
+  const isOwn = path === folder && !isBelow;
+  const applies = (sub: boolean): boolean => isOwn || sub;
+  return {
+    hasPassword: applies(values.p_sub) && (isIncomplete || values.password !== ""),
+    hide: applies(values.h_sub) ? linesOf(values.hide) : [],
+    readers: applies(values.read_users_sub) ? values.read_users : [],
+    writers: applies(values.write_users_sub) ? values.write_users : [],
+    write: applies(values.w_sub) && values.write,
+    isHidden:
+      !isBelow &&
+      path !== folder &&
+      (values.h_sub || path === posix.dirname(folder)) &&
+      linesOf(values.hide).some((line) => mayMatch(line, posix.basename(folder))),
+  };
+}
+
+/** Rule of a folder, or of the nearest folder above it that has one. */
+function nearestRule(
+  folder: string,
+  ruleAt: RuleAt,
+): { readonly path: string; readonly rule: ServerRule } | undefined {
+  for (let path = folder; ; path = posix.dirname(path)) {
+    const rule = ruleAt(path);
+    if (rule !== undefined) return { path, rule };
+    if (path === posix.dirname(path)) return undefined;
+  }
+}
+
+function isLooser(before: Limits, after: Limits): boolean {
+  const admits = (allowed: readonly string[], now: readonly string[]): boolean =>
+    allowed.length > 0 && (now.length === 0 || now.some((name) => !allowed.includes(name)));
+  return (
+    (before.hasPassword && !after.hasPassword) ||
+    before.hide.some((line) => !after.hide.includes(line)) ||
+    admits(before.readers, after.readers) ||
+    admits(before.writers, after.writers) ||
+    (!before.write && after.write) ||
+    (before.isHidden && !after.isHidden)
+  );
+}
+
+function linesOf(hide: string): readonly string[] {
+  return hide === "" ? [] : hide.split("\n");
+}
+
+/**
+ * Reports whether a line of `hide` may match a name. Expressions are not run, which can take long:
+ * one with more than literal text counts as matching.
+ */
+function mayMatch(line: string, name: string): boolean {
+  const text = line.replace(/^\^|\$$/g, "").replace(/\\\./g, ".");
+  const isLiteral = /^[\p{L}\p{N} _-]*$/u.test(text.replaceAll(".", "")) && !/(?<!\\)\./.test(line);
+  return !isLiteral || name.includes(text);
+}
