@@ -422,7 +422,8 @@ async function openSecrets(
       if (ticks.isDue()) await ticks.next();
       if (names.length > 0) bound.add(part, entry, names);
     }
-  const opened = parseBackupJson(await cipher.open(passphrase, sealed, bound.text()));
+  const text = await cipher.open(passphrase, sealed, bound.text());
+  const opened = await parseBackupJson(text, signal);
   // Only a caller who knows the passphrase can write it: its form is that of `writeArchive`.
   return opened as Sealed;
 }

@@ -1,5 +1,5 @@
 import { Code } from "@connectrpc/connect";
-import { JsonSyntaxError, parseJson } from "../files/json-source.ts";
+import { JsonSyntaxError, parseJsonInTicks } from "../files/json-source.ts";
 import { ServiceError } from "../messages/error.ts";
 import type { Text } from "../messages/message.ts";
 import { message } from "../messages/message.ts";
@@ -27,14 +27,16 @@ export function unreadable(text: Text): ServiceError {
 }
 
 /**
- * Parses the text of a backup. JSON.parse would quote the text around an error, secrets among it.
+ * Parses the text of a backup in ticks of the event loop. JSON.parse would quote the text around an
+ * error, secrets among it.
  *
+ * @param signal ends it.
  * @throws INVALID_ARGUMENT with line and column.
  */
-export function parseBackupJson(text: string): unknown {
+export async function parseBackupJson(text: string, signal?: AbortSignal): Promise<unknown> {
   checkSize(Buffer.byteLength(text));
   try {
-    return parseJson(text.replace(/^\uFEFF/, ""), LIMITS.depth).value;
+    return await parseJsonInTicks(text.replace(/^\uFEFF/, ""), LIMITS.depth, signal);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     const { line, column } = error.position;

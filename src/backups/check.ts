@@ -63,7 +63,7 @@ export async function checkContent(
 ): Promise<CheckedBackup> {
   let header: Header = {};
   try {
-    const value = parseBackupJson(new TextDecoder("utf-8", { fatal: true }).decode(content));
+    const value = await parseBackupJson(new TextDecoder("utf-8", { fatal: true }).decode(content));
     if (!isArchive(value)) throw unreadable(message("BACKUP_NOT_ARCHIVE"));
     header = value;
     if (value["sealed"] !== undefined && passphrase === "")

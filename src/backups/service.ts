@@ -156,7 +156,7 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
   const readStored = async (given: string, signal: AbortSignal): Promise<unknown> => {
     const { files } = stored();
     const { name } = await files.find(given, signal);
-    return parseBackupJson((await files.read(name, signal)).toString());
+    return parseBackupJson((await files.read(name, signal)).toString(), signal);
   };
   const prune = (options: {
     readonly dryRun: boolean;

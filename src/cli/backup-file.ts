@@ -66,7 +66,7 @@ async function readValue(file: string, table: string | undefined, world: World):
     if (file !== "-" && (await isDatabase(path))) return readServerDatabase(path, table);
     if (table !== undefined)
       throw usage("--table requires a database, and this is not an SQLite file");
-    return parseBackupJson(await readText({ path: file, limit: LIMITS.bytes }, world));
+    return await parseBackupJson(await readText({ path: file, limit: LIMITS.bytes }, world));
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     throw new CliFailure(

@@ -4,6 +4,9 @@
  * uses the last one of equal members. The grammar is kept in one file.
  */
 
+import { setOwn } from "../own-value.ts";
+import { createTicks } from "../ticks.ts";
+
 /** Position in a text as in editors: both members count from 1, the column in UTF-16 units. */
 export interface Position {
   readonly line: number;
@@ -59,14 +62,39 @@ export function parseJson(text: string, maxDepth: number): JsonSource {
   };
 }
 
+/**
+ * Parses one long JSON text in ticks of the event loop, without positions of its values. It accepts
+ * and rejects the same texts as {@link parseJson}.
+ *
+ * @param signal ends it.
+ * @throws JsonSyntaxError at the first invalid character; the reason of the signal.
+ */
+export async function parseJsonInTicks(
+  text: string,
+  maxDepth: number,
+  signal?: AbortSignal,
+): Promise<unknown> {
+  const ticks = createTicks(signal);
+  const steps = new Reader(text, maxDepth).documentInSteps();
+  for (;;) {
+    if (ticks.isDue()) await ticks.next();
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** Levels of a long text whose members and elements are read in steps; deeper ones are short. */
+const LEVELS_IN_STEPS = 2;
+
 /** Reader of one text, from left to right. */
 class Reader {
   readonly #text: string;
   readonly #maxDepth: number;
-  readonly #offsets: Offsets;
+  /** Undefined: positions are not recorded. */
+  readonly #offsets: Offsets | undefined;
   #at = 0;
 
-  constructor(text: string, maxDepth: number, offsets: Offsets) {
+  constructor(text: string, maxDepth: number, offsets?: Offsets) {
     this.#text = text;
     this.#maxDepth = maxDepth;
     this.#offsets = offsets;
@@ -122,53 +150,83 @@ class Reader {
     return JSON.parse(word);
   }
 
-  #members(depth: number): Record<string, unknown> {
-    const object: Record<string, unknown> = {};
-    const parts = new Map<string | number, Offset>();
-    this.#offsets.set(object, parts);
+  /** Opens an object or array. @returns whether it has members or elements. */
+  #open(parts: object, closing: string): boolean {
+    this.#offsets?.set(parts, new Map());
     this.#at += 1;
     this.#skipSpace();
-    if (this.#take("}")) return object;
+    return !this.#take(closing);
+  }
+
+  /** Reads what is behind a member or element. @returns whether another one follows. */
+  #continues(closing: string): boolean {
+    this.#skipSpace();
+    if (this.#take(",")) return true;
+    if (!this.#take(closing)) this.#fail(`expected "," or "${closing}", ${this.#found()}`);
+    return false;
+  }
+
+  /** Reads the name of the next member, up to its value. */
+  #name(object: object): string {
+    this.#skipSpace();
+    const name = this.#at;
+    if (this.#text[this.#at] !== '"')
+      this.#fail(`expected a member name in double quotes, ${this.#found()}`);
+    const key = this.#string();
+    if (Object.hasOwn(object, key))
+      this.#fail(`member ${JSON.stringify(key)} occurs a second time here`, name);
+    this.#skipSpace();
+    if (!this.#take(":")) this.#fail(`expected ":" after the member name, ${this.#found()}`);
+    this.#skipSpace();
+    this.#offsets?.get(object)?.set(key, { name, value: this.#at });
+    return key;
+  }
+
+  /** Goes to the next element. */
+  #element(array: readonly unknown[]): void {
+    this.#skipSpace();
+    this.#offsets?.get(array)?.set(array.length, { name: this.#at, value: this.#at });
+  }
+
+  #members(depth: number): Record<string, unknown> {
+    const object: Record<string, unknown> = {};
+    if (!this.#open(object, "}")) return object;
     do {
-      this.#skipSpace();
-      const name = this.#at;
-      if (this.#text[this.#at] !== '"')
-        this.#fail(`expected a member name in double quotes, ${this.#found()}`);
-      const key = this.#string();
-      if (parts.has(key))
-        this.#fail(`member ${JSON.stringify(key)} occurs a second time here`, name);
-      this.#skipSpace();
-      if (!this.#take(":")) this.#fail(`expected ":" after the member name, ${this.#found()}`);
-      this.#skipSpace();
-      parts.set(key, { name, value: this.#at });
-      // Defined instead of assigned: "__proto__" is an ordinary member here.
-      const value = this.#anything(depth);
-      Object.defineProperty(object, key, {
-        value,
-        enumerable: true,
-        configurable: true,
-        writable: true,
-      });
-      this.#skipSpace();
-    } while (this.#take(","));
-    if (!this.#take("}")) this.#fail(`expected "," or "}", ${this.#found()}`);
+      const key = this.#name(object);
+      setMember(object, key, this.#anything(depth));
+    } while (this.#continues("}"));
     return object;
   }
 
   #elements(depth: number): unknown[] {
     const array: unknown[] = [];
-    const parts = new Map<string | number, Offset>();
-    this.#offsets.set(array, parts);
-    this.#at += 1;
-    this.#skipSpace();
-    if (this.#take("]")) return array;
+    if (!this.#open(array, "]")) return array;
     do {
-      this.#skipSpace();
-      parts.set(array.length, { name: this.#at, value: this.#at });
+      this.#element(array);
       array.push(this.#anything(depth));
-      this.#skipSpace();
-    } while (this.#take(","));
-    if (!this.#take("]")) this.#fail(`expected "," or "]", ${this.#found()}`);
+    } while (this.#continues("]"));
+    return array;
+  }
+
+  *#membersInSteps(depth: number): Generator<undefined, Record<string, unknown>> {
+    const object: Record<string, unknown> = {};
+    if (!this.#open(object, "}")) return object;
+    do {
+      yield;
+      const key = this.#name(object);
+      setMember(object, key, yield* this.#anythingInSteps(depth));
+    } while (this.#continues("}"));
+    return object;
+  }
+
+  *#elementsInSteps(depth: number): Generator<undefined, unknown[]> {
+    const array: unknown[] = [];
+    if (!this.#open(array, "]")) return array;
+    do {
+      yield;
+      this.#element(array);
+      array.push(yield* this.#anythingInSteps(depth));
+    } while (this.#continues("]"));
     return array;
   }
 
@@ -180,14 +238,40 @@ class Reader {
     return opening === "{" ? this.#members(depth + 1) : this.#elements(depth + 1);
   }
 
+  *#anythingInSteps(depth: number): Generator<undefined, unknown> {
+    const opening = this.#text[this.#at];
+    const isLong = depth < Math.min(LEVELS_IN_STEPS, this.#maxDepth);
+    if (isLong && opening === "{") return yield* this.#membersInSteps(depth + 1);
+    if (isLong && opening === "[") return yield* this.#elementsInSteps(depth + 1);
+    return this.#anything(depth);
+  }
+
   document(): { value: unknown; start: number } {
     this.#skipSpace();
     const start = this.#at;
     const value = this.#anything(0);
-    this.#skipSpace();
-    if (this.#at < this.#text.length) this.#fail(`expected the end of the file, ${this.#found()}`);
+    this.#end();
     return { value, start };
   }
+
+  /** The document, with a step for each member or element of its first levels. */
+  *documentInSteps(): Generator<undefined, unknown> {
+    this.#skipSpace();
+    const value = yield* this.#anythingInSteps(0);
+    this.#end();
+    return value;
+  }
+
+  #end(): void {
+    this.#skipSpace();
+    if (this.#at < this.#text.length) this.#fail(`expected the end of the file, ${this.#found()}`);
+  }
+}
+
+/** Sets a member: "__proto__" is an ordinary one here. */
+function setMember(object: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === "__proto__") setOwn(object, key, value);
+  else object[key] = value;
 }
 
 function offsetOf(

@@ -28,7 +28,7 @@ export async function readText(
   passphrase: string,
   cipher: PassphraseCipher,
 ): Promise<Source> {
-  return readSource(parseBackupJson(text), { passphrase, parts: PARTS }, cipher);
+  return readSource(await parseBackupJson(text), { passphrase, parts: PARTS }, cipher);
 }
 
 /** Settings of a source. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { JsonSyntaxError, parseJson } from "../../src/files/json-source.ts";
+import { JsonSyntaxError, parseJson, parseJsonInTicks } from "../../src/files/json-source.ts";
 
 function errorOf(text: string, depth = 16): { line: number; column: number; message: string } {
   try {
@@ -106,5 +106,70 @@ describe("the JSON reader with positions", () => {
     expect(source.positionOf(["a", 1, "missing"])).toEqual({ line: 3, column: 5 });
     expect(source.positionOf(["__proto__"], "name")).toEqual({ line: 4, column: 3 });
     expect(Object.getPrototypeOf(source.value)).toBe(Object.prototype);
+  });
+});
+
+/** What a reader makes of a text: its value, or the position and reason of its error. */
+async function outcomeOf(read: () => unknown): Promise<unknown> {
+  try {
+    return { value: await read() };
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    return { reason: error.message, position: error.position };
+  }
+}
+
+describe("the JSON reader of long texts", () => {
+  const same = async (text: string, depth = 16): Promise<void> =>
+    expect(await outcomeOf(() => parseJsonInTicks(text, depth))).toEqual(
+      await outcomeOf(() => parseJson(text, depth).value),
+    );
+
+  it("reads and rejects the same texts as the reader with positions", async () => {
+    const damage = fc.tuple(fc.json(), fc.nat(200), fc.nat(3), fc.constantFrom(...'{}[],:"\\0 '));
+    await fc.assert(
+      fc.asyncProperty(damage, async ([text, at, removed, inserted]) => {
+        await same(text);
+        await same(text.slice(0, at) + inserted + text.slice(at + removed));
+      }),
+    );
+  });
+
+  it.each([
+    '{"a":1,"a":2}',
+    '{"a":{"b":1,"b":2}}',
+    '{"a":{"b":{"c":1,"c":2}}}',
+    '{"a":[{"b":1,"b":2}]}',
+    '{"__proto__":{"x":1},"constructor":2,"toString":3}',
+    '{"__proto__":1,"__proto__":2}',
+    '{"a":[{"__proto__":{"x":1}}]}',
+    '{"2":1,"1":2}',
+    '[[],{},[{}],"",0,null]',
+    "[[[1,]]]",
+    '{"a":[1,2',
+    "{} {}",
+    "",
+  ])("reads or rejects %s at every depth as the reader with positions", async (text) => {
+    for (const depth of [0, 1, 2, 3, 4]) await same(text, depth);
+  });
+
+  it("keeps a member of the name __proto__ apart from the prototype", async () => {
+    const value = await parseJsonInTicks('{"a":[{"__proto__":{"x":1}}]}', 16);
+    const [entry] = (value as { readonly a: readonly object[] }).a;
+    expect(Object.keys(entry ?? {})).toEqual(["__proto__"]);
+    expect(Object.getPrototypeOf(entry)).toBe(Object.prototype);
+  });
+
+  it.each([
+    ["a list", `[${"0,".repeat(400_000)}0]`],
+    ["a list in an object", `{"a":[${"0,".repeat(400_000)}0]}`],
+    [
+      "an object in an object",
+      `{"a":{${Array.from({ length: 200_000 }, (_each, at) => `"k${at}":0`)}}}`,
+    ],
+  ])("lets other work run while it reads %s, and ends with its signal", async (_name, text) => {
+    const end = new AbortController();
+    setImmediate(() => end.abort(new Error("the caller has gone")));
+    await expect(parseJsonInTicks(text, 16, end.signal)).rejects.toThrow("the caller has gone");
   });
 });
