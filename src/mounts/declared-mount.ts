@@ -12,6 +12,7 @@ const MEMBERS = [
   "sites",
   "content",
   "overrides",
+  "unchecked",
 ];
 const OVERRIDE = ["path", "config", "members"];
 
@@ -25,7 +26,7 @@ export function readDeclared(name: string, given: unknown, complain: Complain): 
     return { name };
   }
   checkMembers(given, MEMBERS, (member, reason) => complain([member], reason));
-  const { path, driver, config, members, disabled, sites, content, overrides } = given;
+  const { path, driver, config, members, disabled, sites, content, overrides, unchecked } = given;
   const need = (member: string, isRight: boolean, form: string): void => {
     if (!isRight) complain([member], `${member} must be ${form}`);
   };
@@ -47,6 +48,7 @@ export function readDeclared(name: string, given: unknown, complain: Complain): 
     members: mapping(members, ["members"], complain),
     disabled: disabled === true,
     sites: chosen,
+    unchecked: mapping(unchecked, ["unchecked"], complain),
     content: content === "overwrite" ? "overwrite" : "adopt",
     overrides: Object.fromEntries(
       Object.entries(mapping(overrides, ["overrides"], complain)).map(([site, values]) => [

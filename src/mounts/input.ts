@@ -6,6 +6,7 @@ import { type Message, message, problemAt, type Text } from "../messages/message
 import { didYouMean } from "../messages/nearest.ts";
 import { toNfc } from "../nfc.ts";
 import { ownValue, setOwn } from "../own-value.ts";
+import { isUnchecked, type UncheckedValues } from "../records/unchecked.ts";
 import { MASK } from "../settings/value.ts";
 import { type ChosenSites, chosenSites, overridesById } from "../sites/site-choice-input.ts";
 import type { SiteNames } from "../sites/site-names.ts";
@@ -44,6 +45,8 @@ export interface MountInput {
   readonly newer?: readonly string[];
   /** Values of the source that the mount does not keep, such as `config.root_folder_path`. */
   readonly leftOut?: readonly string[];
+  /** Values that are taken as they are although the form refuses them. */
+  readonly unchecked?: UncheckedValues | undefined;
   /** Etag that the mount must have; 0: it must not exist. Undefined: any. */
   readonly expectedEtag?: string | undefined;
 }
@@ -163,12 +166,13 @@ export function withMountInput(
   const warnings: Text[] = [];
   if (driver !== undefined)
     for (const site of ["", ...Object.keys(mount.overrides)])
-      for (const { at, problem } of valueProblems(driver, mount, site, {
+      for (const { at, problem, value } of valueProblems(driver, mount, site, {
         before,
         carries: options.carries ?? false,
         nameOf,
       }))
-        if (options.carries) warnings.push(problemAt(at, problem));
+        if (options.carries || isUnchecked(input.unchecked, at, value))
+          warnings.push(problemAt(at, problem));
         else look(at, problem);
   if (Buffer.byteLength(JSON.stringify(mount)) > MAX_BYTES)
     look("config", message("MOUNT_TOO_LARGE", { most: MAX_BYTES / 1_024 }));
@@ -241,6 +245,8 @@ function isEmptyOverride({ path, config, members }: OverrideInput): boolean {
 
 /** Problem of one value. */
 interface ValueProblem {
+  /** Name of the item or member. */
+  readonly name: string;
   /** Place in the mount, such as `overrides.home.config.root_folder_path`. */
   readonly at: string;
   readonly problem: Text;
@@ -271,6 +277,20 @@ function valueProblems(
   const isOld = ({ at, value }: ValueProblem): boolean =>
     earlier.has(at) && (earlier.get(at) ?? "") === (value ?? "");
   return problems.filter((problem) => !isOld(problem));
+}
+
+/** Values of a mount that its form would refuse; of secrets their fields alone. */
+export function uncheckedValues(
+  mount: Mount,
+  driver: DriverInfo,
+  { nameOf }: Pick<SiteNames, "nameOf">,
+): UncheckedValues {
+  const source = { before: undefined, carries: false, nameOf };
+  const values: Record<string, Scalar | null> = {};
+  for (const site of ["", ...Object.keys(mount.overrides)])
+    for (const { at, name, value = null } of problemsOn(driver, mount, site, source))
+      setOwn(values, at, at.includes("config.") && isSecretItem(driver, name) ? null : value);
+  return values;
 }
 
 /** Origin of the checked values. */
@@ -304,7 +324,7 @@ function problemsOn(
     mount.missing.some((each) => each.item === name && (each.site === "" || each.site === site));
   const problems: ValueProblem[] = [];
   const add = (place: string, name: string, value: Scalar | undefined, problem: Text) =>
-    problems.push({ at: `${prefix}${place}${name}`, problem, value });
+    problems.push({ name, at: `${prefix}${place}${name}`, problem, value });
   for (const { field: name, description } of validateDriverConfig(driver, values).violations) {
     // Problems of the mount itself are reported once, not per site.
     if ((site !== "" && !Object.hasOwn(own, name)) || isLost(name)) continue;

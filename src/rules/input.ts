@@ -1,12 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Violation } from "../messages/error.ts";
 import { message, problemAt, type Text } from "../messages/message.ts";
-import { ownValue } from "../own-value.ts";
+import { ownValue, setOwn } from "../own-value.ts";
+import { isUnchecked, type UncheckedValues } from "../records/unchecked.ts";
 import { MASK } from "../settings/value.ts";
 import { type ChosenSites, chosenSites, overridesById } from "../sites/site-choice-input.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { cleanPath, pathProblem } from "../sites/site-path.ts";
-import { NO_VALUES, type Rule, type RuleOverride, type RuleValues } from "./rule.ts";
+import {
+  NO_VALUES,
+  type Rule,
+  type RuleMember,
+  type RuleOverride,
+  type RuleValues,
+} from "./rule.ts";
 import { readValues, tidyValues, type ValueInput } from "./value.ts";
 
 export interface OverrideInput {
@@ -31,6 +38,8 @@ export interface RuleInput {
   readonly lost?: readonly string[];
   /** Values of the source that the rule does not keep. */
   readonly leftOut?: readonly string[];
+  /** Values that are taken as they are although a form refuses or changes them. */
+  readonly unchecked?: UncheckedValues | undefined;
   /** Etag that the rule must have; 0: it must not exist. Undefined: any. */
   readonly expectedEtag?: string | undefined;
 }
@@ -86,9 +95,15 @@ export function withRuleInput(
     known: Partial<RuleValues> | undefined,
   ): Partial<RuleValues> => {
     const kept = keptValues(values, known);
-    const checked = carries ? values : { ...tidyValues(values), ...kept };
+    const asIs = Object.fromEntries(
+      Object.entries(values).filter(([member, value]) =>
+        isUnchecked(input.unchecked, `${prefix}${member}`, value),
+      ),
+    );
+    const checked = carries ? values : { ...tidyValues(values), ...kept, ...asIs };
     return readValues(checked, (member, problem) => {
-      if (carries) warnings.push(problemAt(`${prefix}${member}`, problem));
+      if (carries || Object.hasOwn(asIs, member))
+        warnings.push(problemAt(`${prefix}${member}`, problem));
       else if (!Object.hasOwn(kept, member)) look(`${prefix}${member}`, problem);
     });
   };
@@ -135,6 +150,24 @@ export function withRuleInput(
     ),
   ];
   return { rule, violations, warnings, given };
+}
+
+/** Values of a rule that a form would refuse or change; of passwords their fields alone. */
+export function uncheckedValues(
+  { values, overrides }: Pick<Rule, "values" | "overrides">,
+  { nameOf }: Pick<SiteNames, "nameOf">,
+): UncheckedValues {
+  const unchecked: Record<string, unknown> = {};
+  const collect = (prefix: string, own: Partial<RuleValues>): void => {
+    const add = (member: RuleMember): void =>
+      setOwn(unchecked, `${prefix}${member}`, member === "password" ? null : own[member]);
+    if (!isDeepStrictEqual(tidyValues(own), own)) add("hide");
+    readValues(own, add);
+  };
+  collect("", values);
+  for (const [site, own] of Object.entries(overrides))
+    if (nameOf(site) !== "") collect(`overrides.${nameOf(site)}.`, own.values);
+  return unchecked;
 }
 
 /** Values of an input that the rule has already, such as those that were adopted from a server. */

@@ -162,6 +162,19 @@ test("an exported file with values of a server that Mooring refuses equals the s
   expect(text).toContain('webdav_policy: ""');
   const plan = await cli("plan", "whole.yaml");
   expect(plan).toMatchObject({ code: 0, err: "" });
+  const other = await startService();
+  try {
+    const run = (...args: string[]) => other.cli(args, { cwd: folder });
+    const planned = await run("plan", "whole.yaml");
+    expect(planned).toMatchObject({ code: 2, err: "" });
+    expect(planned.out).toContain("taken as it is");
+    expect(await run("apply", "whole.yaml", "--yes")).toMatchObject({ code: 0 });
+    expect((await run("plan", "whole.yaml")).code).toBe(0);
+    await run("export", "again.yaml", "--as-file");
+    expect(await readFile(join(folder, "again.yaml"), "utf8")).toBe(text);
+  } finally {
+    await other.remove();
+  }
   const changed = text.replace("order_by: colour", "order_by: taste").replace("two(", "three(");
   await writeFile(join(folder, "edited.yaml"), changed);
   const edited = await cli("plan", "edited.yaml");

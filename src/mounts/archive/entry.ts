@@ -11,6 +11,7 @@ import {
   isSecretItem,
   type MountInput,
   type OverrideInput,
+  uncheckedValues,
   type ValueInput,
   wholeInput,
 } from "../input.ts";
@@ -55,6 +56,7 @@ export function mountToEntry(
       members: own.members,
     },
   ]);
+  const unchecked = form === undefined ? {} : uncheckedValues(mount, form, sites);
   return {
     name,
     content: {
@@ -66,6 +68,7 @@ export function mountToEntry(
       config: open(items),
       members,
       ...(overrides.length > 0 && { overrides: Object.fromEntries(overrides) }),
+      ...(Object.keys(unchecked).length > 0 && { unchecked }),
     },
     secrets,
     missing,

@@ -3,12 +3,13 @@ import { isObject } from "../../is-object.ts";
 import { message, type Text } from "../../messages/message.ts";
 import { didYouMean } from "../../messages/nearest.ts";
 import { ownValue } from "../../own-value.ts";
+import { readUnchecked } from "../../records/unchecked.ts";
 import { MASK } from "../../settings/value.ts";
 import { overridesByName, siteNamesOf } from "../../sites/site-choice.ts";
 import type { ChosenSites } from "../../sites/site-choice-input.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import { cleanPath } from "../../sites/site-path.ts";
-import type { OverrideInput, RuleInput } from "../input.ts";
+import { type OverrideInput, type RuleInput, uncheckedValues } from "../input.ts";
 import { NO_VALUES, RULE_MEMBERS, type Rule, type RuleValues } from "../rule.ts";
 import type { ValueInput } from "../value.ts";
 
@@ -70,12 +71,14 @@ export function ruleToEntry(
     return [site, { ...(path !== "" && { path }), ...open, ...(isEmpty && { password }) }];
   });
   const chosen = siteNamesOf(rule, sites);
+  const unchecked = uncheckedValues(rule, sites);
   return {
     name: rule.path,
     content: {
       ...changedValues(rule.values),
       sites: chosen.length === 0 ? "none" : chosen,
       ...(overrides.length > 0 && { overrides: Object.fromEntries(overrides) }),
+      ...(Object.keys(unchecked).length > 0 && { unchecked }),
     },
     secrets,
     missing: missing.sort(),
@@ -146,7 +149,10 @@ export function readEntry(
     lost.push(site === "" ? "" : here(site));
     return values;
   };
-  const { sites, overrides: own, ...open } = content;
+  const { sites, overrides: own, unchecked: asIs, ...open } = content;
+  const unchecked = readUnchecked(asIs);
+  if (unchecked === undefined)
+    complain(["unchecked"], message("VALUE_NOT_MAPPING", { field: "unchecked" }));
   checkMembers(open, [], complain);
   const chosen = readSites(sites);
   if (sites !== undefined && chosen === undefined)
@@ -177,6 +183,7 @@ export function readEntry(
       sites: typeof chosen === "object" ? asked.filter(isKnown).map(here) : chosen,
       overrides: Object.fromEntries(overrides),
       lost,
+      unchecked,
       leftOut: [
         ...asked.filter((site) => !isKnown(site)).map((site) => `sites.${site}`),
         ...all.filter((site) => !isKnown(site)).map((site) => `overrides.${site}`),
