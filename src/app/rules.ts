@@ -46,6 +46,8 @@ export interface OpenRules {
   onWork(listener: (siteId: string) => void): void;
   /** Tries rules that wait for users again: a site has new ones. */
   retry(siteId: string): Promise<void>;
+  /** Permits writes to a site: all rules that it has come from a restore. */
+  manage(siteId: string): Promise<void>;
   /** Forwards a change on the upstream's own pages. */
   readonly forward: LiveRules["forward"];
   endStreams(): void;
@@ -128,6 +130,7 @@ export function openRules(parts: RuleParts): OpenRules {
       else if (registry.site(siteId).contacted)
         await sync.request(siteId, { forced: [], states: {} });
     },
+    manage: (siteId) => sync.request(siteId, { forced: [], states: {} }),
     forward: onSites.forward,
     endStreams: () => ending.abort(),
     close: async () => {

@@ -33,7 +33,7 @@ import { openStore } from "./database.ts";
 import { deriveKeyApart } from "./key-process.ts";
 import { type MountTimes, type OpenMounts, openMounts } from "./mounts.ts";
 import type { Services } from "./routes.ts";
-import { openRules } from "./rules.ts";
+import { type OpenRules, openRules } from "./rules.ts";
 import { type SettingServiceOptions, startSettingServices } from "./settings.ts";
 import { summaryOf } from "./site-summary.ts";
 import { openRegistry, openSiteService, openSites, openUpstream } from "./sites.ts";
@@ -169,7 +169,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     sites,
     store,
     ledger,
-    retryRules: ruleWork.retry,
+    rules: ruleWork,
     log,
   });
   const archive = openArchive(config, {
@@ -323,15 +323,14 @@ function openServerContents({
   sites,
   store,
   ledger,
-  retryRules,
+  rules,
   log,
 }: {
   readonly registry: SiteRegistry;
   readonly sites: Sites;
   readonly store: Pick<Store, "sites">;
   readonly ledger: Ledger;
-  /** Tries folder rules of a site again, which may have waited for its users. */
-  readonly retryRules: (siteId: string) => Promise<void>;
+  readonly rules: Pick<OpenRules, "retry" | "manage">;
   readonly log: Logger;
 }): { readonly users: UserService; readonly servers: ServerService } {
   const { clientOf } = sites.sync;
@@ -343,7 +342,7 @@ function openServerContents({
     now: Date.now,
     randomPassword,
     onCreated: (siteId) =>
-      void retryRules(siteId).catch((error: unknown) => {
+      void rules.retry(siteId).catch((error: unknown) => {
         log.error({ err: error }, "failed to retry folder rules");
       }),
   });
@@ -353,6 +352,7 @@ function openServerContents({
     clientOf,
     users,
     managedRules: (site) => wantedOf(site).map(({ path }) => path),
+    manageRules: rules.manage,
   });
   return { users, servers };
 }

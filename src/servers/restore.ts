@@ -36,7 +36,13 @@ export async function restoreEntries(
   {
     dryRun,
     isManaged,
-  }: { readonly dryRun: boolean; readonly isManaged: (path: string) => boolean },
+    manageRules,
+  }: {
+    readonly dryRun: boolean;
+    readonly isManaged: (path: string) => boolean;
+    /** Permits Mooring to write its folder rules to the server. */
+    readonly manageRules: () => Promise<void>;
+  },
   { signal }: Pick<UserCall, "signal">,
 ): Promise<EntryResult[]> {
   if (rules.length + shares.length === 0) return [];
@@ -72,6 +78,8 @@ export async function restoreEntries(
     }),
     ...shares.flatMap(({ id }) => (existingShares.has(id) ? [keptEntry("shares", id)] : [])),
   ];
+  // Its own rules would be kept back from a server that has others.
+  if (!dryRun && ownRules.length > 0 && existingRules.size === 0) await manageRules();
   const results = [...kept];
   for (const entry of missing) results.push(await restoreEntry(entry, dryRun, signal));
   return results;

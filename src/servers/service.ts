@@ -44,6 +44,8 @@ export interface ServerServiceDeps {
   readonly users: Pick<UserService, "restore">;
   /** Paths of the folder rules on a site that are managed here. Default: none. */
   readonly managedRules?: (site: Site) => Iterable<string>;
+  /** Permits writes of folder rules to a site: all that it has come from a restore. Default: no effect. */
+  readonly manageRules?: (siteId: string) => Promise<void>;
 }
 
 export function createServerService({
@@ -51,6 +53,7 @@ export function createServerService({
   clientOf,
   users,
   managedRules = () => [],
+  manageRules = async () => undefined,
 }: ServerServiceDeps): ServerService {
   const siteNamed = async (name: string): Promise<Site> => {
     await mapWriteError(registry.load());
@@ -82,7 +85,11 @@ export function createServerService({
           clientOf(target),
           contents,
           restored,
-          { ...options, isManaged: isManagedOn(target) },
+          {
+            ...options,
+            isManaged: isManagedOn(target),
+            manageRules: () => manageRules(target.id),
+          },
           call,
         )),
       ];

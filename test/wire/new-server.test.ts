@@ -37,6 +37,8 @@ test("a backup of a site with users, rules and mounts is made", async () => {
     ],
   });
   await expect.poll(() => lost.settings.rules.at("/films")?.read_users).toHaveLength(1);
+  // A rule of the server's own page, which Mooring does not manage.
+  lost.settings.rules.put({ path: "/own", password: "q" });
   const made = await backup.createBackup({ passphrase: PASSPHRASE, download: true });
   document = made.document ?? {};
   expect(made.counts).toContainEqual(expect.objectContaining({ part: "servers", count: 1 }));
@@ -75,6 +77,7 @@ test("one restore brings users, then rules, then mounts to the new server", asyn
     .toEqual(["/films"]);
   const zoe = fresh.settings.users.named("zoe")?.id;
   expect(fresh.settings.rules.at("/films")).toMatchObject({ read_users: [zoe], password: "p" });
+  expect(fresh.settings.rules.at("/own")).toMatchObject({ password: "q" });
   expect(lost.settings.seen.length).toBeGreaterThan(0);
 });
 

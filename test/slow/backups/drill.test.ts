@@ -1,38 +1,61 @@
 // The drill: everything is lost but one backup file and its passphrase.
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { builtProgram } from "../../built.ts";
 import { type Service, startService } from "../../cli/service.ts";
+import { startedMooring } from "../../process/mooring.ts";
 import { type OpenList, startOpenList } from "../mounts/open-list.ts";
 
 let folder: string;
 let home: OpenList;
 let spare: OpenList;
+let third: OpenList;
 let before: Service;
 let after: Service;
 
+/** Folders that are mounted, each with its file. */
+const FILES = { films: "one.mkv", open: "two.mkv", private: "three.mkv" };
+const MOUNTED = Object.keys(FILES).map((name) => `/${name} work`);
+/** Share of a folder by its user, and one by the admin. */
+const SHARES = [
+  { id: "films-of-bob", files: ["/films"], creator: "bob", pwd: "pass-1", remark: "for friends" },
+  { id: "open-of-admin", files: ["/open"], creator: "admin", pwd: "", max_accessed: 9 },
+];
 const PASSPHRASE = ["--passphrase-file", "passphrase"];
 const TOKEN_AFTER = "token-of-the-new-mooring-0123456789abcdef";
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "mooring-drill-"));
-  await mkdir(join(folder, "films"));
-  await writeFile(join(folder, "films", "one.mkv"), "a film");
+  for (const [name, file] of Object.entries(FILES)) {
+    await mkdir(join(folder, name));
+    await writeFile(join(folder, name, file), "contents");
+  }
   home = await startOpenList();
   spare = await startOpenList();
+  third = await startOpenList();
 }, 600_000);
 
 afterAll(async () => {
-  await Promise.all([before?.remove(), after?.remove(), home?.close(), spare?.close()]);
+  await Promise.all([
+    before?.remove(),
+    after?.remove(),
+    home?.close(),
+    spare?.close(),
+    third?.close(),
+  ]);
   await rm(folder, { recursive: true, force: true });
 });
 
-const listOf = async (server: OpenList, path: string): Promise<readonly string[]> => {
-  const reply = (await server.call("POST", "/api/fs/list", { path, password: "" })) as {
-    readonly content: readonly { readonly name: string }[] | null;
+/** Paths of the mounts of a server, each with its status. */
+const mountsOf = async (server: OpenList): Promise<readonly string[]> => {
+  const { content } = (await server.call("GET", "/api/admin/storage/list")) as {
+    readonly content: readonly { readonly mount_path: string; readonly status: string }[] | null;
   };
-  return (reply.content ?? []).map(({ name }) => name);
+  return (content ?? []).map(({ mount_path, status }) => `${mount_path} ${status}`).sort();
 };
 
 const usersOf = async (server: OpenList): Promise<readonly string[]> => {
@@ -40,6 +63,13 @@ const usersOf = async (server: OpenList): Promise<readonly string[]> => {
     readonly content: readonly { readonly username: string }[];
   };
   return reply.content.map(({ username }) => username).sort();
+};
+
+const sharesOf = async (server: OpenList): Promise<readonly unknown[]> => {
+  const { content } = (await server.call("GET", "/api/share/list")) as {
+    readonly content: readonly { readonly id: string }[] | null;
+  };
+  return (content ?? []).toSorted((a, b) => (a.id < b.id ? -1 : 1));
 };
 
 /** A Mooring beside the first server, with one of everything. */
@@ -55,14 +85,15 @@ async function fill(): Promise<void> {
   await writeFile(join(folder, "hook"), "https://hooks.example/secret-part");
   await ok("site", "add", "home", home.url, "--site-token-file", "home-token");
   await ok("set", "site_title=Harbour", "aria2_secret=hush");
-  await ok(
-    "mount",
-    "create",
-    "films",
-    "/films",
-    "Local",
-    `root_folder_path=${join(folder, "films")}`,
-  );
+  for (const name of Object.keys(FILES))
+    await ok(
+      "mount",
+      "create",
+      name,
+      `/${name}`,
+      "Local",
+      `root_folder_path=${join(folder, name)}`,
+    );
   await ok("site", "sync", "home", "--yes");
   await ok("site", "set", "home", "mode=follow", "--yes");
   await ok("webhook", "add", "hook", "--url-file", "hook");
@@ -71,33 +102,99 @@ async function fill(): Promise<void> {
     username: "bob",
     password: "password-of-bob",
     base_path: "/films",
-    permission: 0,
+    // May share.
+    permission: 1 << 14,
     role: 0,
     disabled: false,
   });
-  await expect.poll(() => listOf(home, "/films"), { timeout: 20_000 }).toEqual(["one.mkv"]);
+  await ok("rule", "create", "/films", "read_users=bob", "read_users_sub=true", "readme=Films");
+  await expect.poll(() => rulesOf(home), { timeout: 20_000 }).toEqual(["/films"]);
+  // A rule of the server's own page, which Mooring does not manage.
+  await home.call("POST", "/api/admin/meta/create", {
+    path: "/private",
+    read_users: [await idOf(home, "bob")],
+    read_users_sub: true,
+  });
+  for (const share of SHARES) await home.call("POST", "/api/share/create", share);
+  await openToGuests(home);
+  await expect.poll(() => guestSees(home, "/open"), { timeout: 20_000 }).toEqual(["two.mkv"]);
+  await expect.poll(() => rulesOf(home), { timeout: 20_000 }).toEqual(["/films", "/private"]);
+  expect(await guestSees(home, "/films")).toEqual([]);
 }
 
-test("one file, its passphrase and one command bring everything back, on a new server too", async () => {
+interface ServerUser {
+  readonly id: number;
+  readonly username: string;
+}
+
+async function rowOf(server: OpenList, name: string): Promise<ServerUser> {
+  const { content } = (await server.call("GET", "/api/admin/user/list")) as {
+    readonly content: readonly ServerUser[];
+  };
+  const row = content.find(({ username }) => username === name);
+  if (row === undefined) throw new Error(`no user ${name}`);
+  return row;
+}
+
+const idOf = async (server: OpenList, name: string): Promise<number> =>
+  (await rowOf(server, name)).id;
+
+/** A new OpenList refuses visitors without an account. */
+async function openToGuests(server: OpenList): Promise<void> {
+  const guest = await rowOf(server, "guest");
+  await server.call("POST", "/api/admin/user/update", { ...guest, disabled: false });
+}
+
+const rulesOf = async (server: OpenList): Promise<readonly string[]> => {
+  const { content } = (await server.call("GET", "/api/admin/meta/list")) as {
+    readonly content: readonly { readonly path: string }[] | null;
+  };
+  return (content ?? []).map(({ path }) => path).sort();
+};
+
+/** Names that somebody sees in a folder; empty: none, or it is refused. */
+async function seenBy(
+  server: OpenList,
+  token: string,
+  path: string,
+  password = "",
+): Promise<readonly string[]> {
+  const reply = await fetch(`${server.url}/api/fs/list`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: token },
+    body: JSON.stringify({ path, password }),
+  });
+  const { data } = (await reply.json()) as {
+    readonly data: { readonly content: readonly { readonly name: string }[] | null } | null;
+  };
+  return (data?.content ?? []).map(({ name }) => name);
+}
+
+const guestSees = (server: OpenList, path: string, password?: string) =>
+  seenBy(server, "", path, password);
+
+test("a backup is one file, and shows no secret", async () => {
   await fill();
   const created = await before.cli(["backup", "create", "--output", "site.json", ...PASSPHRASE], {
     cwd: folder,
   });
   expect([created.code, created.err]).toEqual([0, expect.stringContaining("not in the backup: ")]);
   const text = await readFile(join(folder, "site.json"), "utf8");
-  for (const secret of ["hush", home.token, "secret-part", "bob"])
+  for (const secret of ["hush", home.token, "secret-part", "films-of-bob", "pass-1"])
     expect(text).not.toContain(secret);
   const checked = await before.cli(["backup", "check", "site.json", ...PASSPHRASE], {
     cwd: folder,
     env: { MOORING_TOKEN: "" },
   });
   expect(checked.out).toContain("1 site, ");
-  expect(checked.out).toMatch(/1 mount, .*1 webhook, 1 principal, 1 server/);
+  expect(checked.out).toMatch(/3 mounts, .*1 webhook, 1 principal, 1 server/);
 
   // Both are lost: Mooring with its database, and the server with its users.
   await before.remove();
   await home.close();
+});
 
+test("one restore brings everything back to a server that another Mooring has already", async () => {
   // The new server has the address and the token of the new machine.
   after = await startService({ MOORING_ADMIN_TOKEN: TOKEN_AFTER });
   const cli: Service["cli"] = (args) =>
@@ -116,6 +213,7 @@ test("one file, its passphrase and one command bring everything back, on a new s
   expect(restored.code).toBe(4);
   expect(restored.out).toMatch(/new password of spare users bob: \S{20}\n/);
   expect(await usersOf(spare)).toContain("bob");
+  expect(await sharesOf(spare)).toMatchObject(SHARES);
   expect((await cli(["get", "--reveal", "aria2_secret"])).out).toBe("hush\n");
   expect((await cli(["principal", "list"])).out).toContain("anna");
   const anna = await readFile(join(folder, "anna"), "utf8");
@@ -123,8 +221,88 @@ test("one file, its passphrase and one command bring everything back, on a new s
   expect(read.out).toBe("Harbour\n");
   expect((await cli(["site", "sync", "spare", "--yes"])).code).toBe(0);
   expect((await cli(["site", "set", "spare", "mode=follow", "--yes"])).code).toBe(0);
-  await expect.poll(() => listOf(spare, "/films"), { timeout: 20_000 }).toEqual(["one.mkv"]);
+  await expect.poll(() => mountsOf(spare), { timeout: 20_000 }).toEqual(MOUNTED);
+  expect(await rulesOf(spare)).toEqual(["/films", "/private"]);
   // The token of the new Mooring is its own, and a second restore changes nothing more.
   const again = await cli([...restore, "--yes"]);
   expect(again.out).toMatch(/nothing changed, revision \d+: 0 created, 0 changed/);
 }, 300_000);
+
+/** The commands of a page that restore everything to a new machine and a new server. */
+function commandsOf(page: string): { readonly serve: string; readonly restore: string } {
+  const [, section = ""] =
+    /\n## (?:Restore|恢复)\n([\s\S]*?)\n## /.exec(readFileSync(page, "utf8")) ?? [];
+  const [, service = "", onServer = ""] = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(
+    ([, block = ""]) => block.trim(),
+  );
+  return { serve: service.split("\n")[0] ?? "", restore: onServer };
+}
+
+test("the two commands of the page bring the site back on a new server, where no mount is open without its rule", async () => {
+  const { serve, restore } = commandsOf("docs/backup.md");
+  expect(commandsOf("docs/zh-CN/backup.md")).toEqual({ serve, restore });
+  expect(serve).toBe("mooring serve &");
+  const machine = join(folder, "new-machine");
+  await mkdir(machine);
+  for (const name of ["site.json", "passphrase"])
+    await writeFile(join(machine, name), await readFile(join(folder, name)));
+  await writeFile(join(machine, "new-token"), third.token);
+  await openToGuests(third);
+
+  const mooring = await startedMooring({ folder: machine, args: ["serve"] });
+  const [, token = ""] = /admin token of this new database.*: (\S+)\n/.exec(mooring.stderr()) ?? [];
+  await writeFile(join(machine, "token"), token);
+
+  /** What a visitor without an account saw in folders with a rule. */
+  const leaks = new Set<string>();
+  let looks = 0;
+  const ended = new AbortController();
+  const visitor = (async () => {
+    for (; !ended.signal.aborted; looks += 1)
+      for (const path of ["/films", "/private"])
+        for (const name of await guestSees(third, path)) leaks.add(`${path}/${name}`);
+  })();
+  const program = await builtProgram();
+  const line = restore.replace("http://new-server:5244", third.url);
+  expect(line).toContain(`--to home=${third.url}`);
+  const { code, out } = await shell(
+    `mooring() { "${process.execPath}" "${program}" "$@"; }\n${line}`,
+    {
+      cwd: machine,
+      env: {
+        ...process.env,
+        MOORING_ADDRESS: `127.0.0.1:${mooring.port()}`,
+        MOORING_TOKEN_FILE: join(machine, "token"),
+      },
+    },
+  );
+  // Only the password of bob is not as it was.
+  expect([code, out]).toEqual([4, expect.stringContaining("home shares films-of-bob")]);
+  const [, password = ""] = /new password of home users bob: (\S{20})\n/.exec(out) ?? [];
+  await expect.poll(() => mountsOf(third), { timeout: 30_000 }).toEqual(MOUNTED);
+  await expect.poll(() => guestSees(third, "/open"), { timeout: 30_000 }).toEqual(["two.mkv"]);
+  ended.abort();
+  await visitor;
+  expect(looks).toBeGreaterThan(0);
+  expect([...leaks]).toEqual([]);
+
+  expect(await rulesOf(third)).toEqual(["/films", "/private"]);
+  expect(await sharesOf(third)).toMatchObject(SHARES);
+  expect(await guestSees(third, "/@s/films-of-bob", "pass-1")).toEqual(["one.mkv"]);
+  expect(await guestSees(third, "/@s/films-of-bob", "wrong")).toEqual([]);
+  const login = await third.call("POST", "/api/auth/login", { username: "bob", password });
+  const { token: ofBob } = login as { readonly token: string };
+  expect(await seenBy(third, ofBob, "/")).toEqual(["one.mkv"]);
+}, 300_000);
+
+/** Runs a line of a shell. */
+function shell(
+  line: string,
+  options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+): Promise<{ readonly code: number; readonly out: string }> {
+  return new Promise((resolve) => {
+    execFile("sh", ["-c", line], options, (error, out) =>
+      resolve({ code: Number(error?.code ?? 0), out }),
+    );
+  });
+}
