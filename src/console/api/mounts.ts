@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import type { Mount } from "../../../gen/mooring/v1/mount_pb.js";
 import { MountService } from "../../../gen/mooring/v1/mount_service_pb.js";
 import type { StreamOptions } from "../../client/follow.ts";
+import { allPages } from "./all-pages.ts";
 import { transport } from "./client.ts";
 import type { Failure } from "./failure.ts";
 import { followCalls } from "./follow.ts";
@@ -18,6 +19,17 @@ export const mountsFailure = signal<Failure | undefined>(undefined);
 session.subscribe((now) => {
   if (now === undefined) mounts.value = undefined;
 });
+
+/** Reads all mounts, or those of a site, once. */
+export function allMounts(
+  filter: { readonly site?: string },
+  signal: AbortSignal,
+): Promise<Mount[]> {
+  return allPages(async (pageToken) => {
+    const page = await mountService.listMounts({ ...filter, pageToken }, { signal });
+    return [page.mounts, page.nextPageToken];
+  });
+}
 
 /** Follows mounts until the signal is aborted, while a page shows them. */
 export async function followMounts(signal: AbortSignal): Promise<void> {

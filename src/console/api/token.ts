@@ -1,5 +1,6 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Principal, Token } from "../../../gen/mooring/v1/access_pb.js";
+import { allPages } from "./all-pages.ts";
 import { accessService } from "./rights.ts";
 
 /** Most important state of a token. */
@@ -45,17 +46,4 @@ export function allPrincipals(signal: AbortSignal): Promise<Principal[]> {
     const page = await accessService.listPrincipals({ pageToken }, { signal });
     return [page.principals, page.nextPageToken];
   });
-}
-
-async function allPages<T>(
-  read: (pageToken: string) => Promise<readonly [items: readonly T[], next: string]>,
-): Promise<T[]> {
-  const all: T[] = [];
-  let next = "";
-  do {
-    const [items, after] = await read(next);
-    for (const item of items) all.push(item);
-    next = after;
-  } while (next !== "");
-  return all;
 }

@@ -116,7 +116,12 @@ export function Import({ stored }: { readonly stored: Signal<string | undefined>
           onDone={(reply) => {
             done.value = reply;
             backup.value = undefined;
-            choices.value = { ...choices.peek(), passphrase: "", includeServerOwn: false };
+            choices.value = {
+              ...choices.peek(),
+              passphrase: "",
+              includeServerOwn: false,
+              replaceSecrets: false,
+            };
           }}
         />
       )}

@@ -5,6 +5,7 @@ import {
   type Incident,
   IncidentSubject,
 } from "../../../gen/mooring/v1/incident_pb.js";
+import { allPages } from "../api/all-pages.ts";
 import { incidentService } from "../api/incidents.ts";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
@@ -28,9 +29,12 @@ export function DayDialog(props: {
   const { date, reason } = props.day;
   const subject = mountPath === "" ? IncidentSubject.SITE : IncidentSubject.MOUNT;
   const { data, failure, again } = useCall(
-    async (signal) =>
-      (await incidentService.listIncidents({ site, mountPath, subject, date }, { signal }))
-        .incidents,
+    (signal) =>
+      allPages(async (pageToken) => {
+        const request = { site, mountPath, subject, date, pageToken };
+        const page = await incidentService.listIncidents(request, { signal });
+        return [page.incidents, page.nextPageToken];
+      }),
     [site, mountPath, date],
   );
   const name = mountPath === "" ? site : `${site} ${mountPath}`;

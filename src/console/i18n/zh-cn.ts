@@ -94,6 +94,7 @@ export const zhCn: Messages = {
   "delivery.failed": "已放弃",
   "delivery.next": "下次尝试",
   "delivery.none": "尚未发送任何消息。",
+  "delivery.older": "显示更早的消息",
   "delivery.resend": "重新发送",
   "delivery.waiting": "等待中",
 
@@ -178,7 +179,7 @@ export const zhCn: Messages = {
   "effect.title": "对运行中服务器的影响",
 
   "export.about":
-    "将设置、存储、站点、Webhook、主体与令牌导出为一个 JSON 文件，任何机器上的 Mooring 都能读取。",
+    "将设置、存储、文件夹规则、站点、Webhook、主体与令牌导出为一个 JSON 文件，任何机器上的 Mooring 都能读取。",
   "export.clear": "明文。",
   "export.clearHint": "拿到文件的人就拿到了机密。",
   "export.clearWarning": "文件中将包含任何人都能读到的密码、令牌和机密。",
@@ -240,7 +241,8 @@ export const zhCn: Messages = {
   "import.newer": "这里的较新",
   "import.pauseSites": "以暂停状态创建站点，不向其服务器写入任何内容",
   "import.sites": "站点",
-  "import.sitesHint": "OLD=NEW 映射站点名称；名称、all 或 none 为未指明站点的存储选择站点",
+  "import.sitesHint":
+    "站点名称、all 或 none：未指明站点的存储所属的站点。OLD=NEW：为备份中的站点改名。以逗号分隔。",
   "import.skipInvalid": "略去值被拒绝的设置，导入其余部分",
   "import.title": "导入",
 

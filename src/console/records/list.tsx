@@ -13,6 +13,12 @@ const STATES: Readonly<Record<string, MessageKey>> = {
   stuck: "record.stuck",
 };
 
+/** Word of a state of a record on a site, in the language of the page. */
+export function stateName(state: string): string {
+  const word = STATES[state];
+  return word === undefined ? state : t(word);
+}
+
 /**
  * State of a record on a site.
  *
@@ -23,12 +29,11 @@ export function StateOnSite(props: {
   readonly cause?: string;
 }) {
   const { site, state } = props.of;
-  const word = STATES[state];
   const isGood = state === "ok" || state === "waiting";
   return (
     <span class={`health ${isGood ? "good" : "bad"}`}>
       <Icon name={isGood ? "done" : "warning"} />
-      {site}: {word === undefined ? state : t(word)}
+      {site}: {stateName(state)}
       {props.cause && ` (${props.cause})`}
     </span>
   );

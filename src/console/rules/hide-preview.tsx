@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { mountService } from "../api/mounts.ts";
+import { allMounts, mountService } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { Field } from "../components/field.tsx";
@@ -37,7 +37,7 @@ export function HidePreview({ hide, path }: { readonly hide: string; readonly pa
     };
   }, [hide, text.value]);
   const listing = useTask(async (signal) => {
-    const { mounts } = await mountService.listMounts({}, { signal });
+    const mounts = await allMounts({}, signal);
     const mount = mounts.find(({ mountPath }) => mountPath === path);
     if (mount === undefined) throw new Error(t("rule.noMount", { path }));
     const { tests } = await mountService.testMounts(

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { MountResult, MountStatus } from "../../../gen/mooring/v1/mount_pb.js";
 import type { Site } from "../../../gen/mooring/v1/site_pb.js";
-import { mountService } from "../api/mounts.ts";
+import { allMounts, mountService } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { Confirm } from "../components/dialog.tsx";
@@ -9,6 +9,7 @@ import { Notice, Skeleton } from "../components/state.tsx";
 import { useTask } from "../components/task.tsx";
 import { useCall } from "../components/use-call.ts";
 import { t } from "../i18n/language.ts";
+import { stateName } from "../records/list.tsx";
 import { Results } from "../records/results.tsx";
 import { href } from "../shell/location.ts";
 
@@ -29,7 +30,7 @@ export function SiteMounts({ site: { name, status } }: { readonly site: Site }) 
   const sync = useTask(async (signal, report) => {
     found.value = undefined;
     written.value = [];
-    const { mounts } = await mountService.listMounts({ site: name }, { signal });
+    const mounts = await allMounts({ site: name }, signal);
     for (let done = 0; done < mounts.length; done += AT_ONCE) {
       const names = mounts.slice(done, done + AT_ONCE).map((mount) => mount.name);
       report({ done, all: mounts.length, name: names[0] ?? "" });
@@ -47,7 +48,7 @@ export function SiteMounts({ site: { name, status } }: { readonly site: Site }) 
       <div class="block">
         <p class="quiet">
           {Object.entries(status?.mounts ?? {})
-            .map(([state, count]) => `${count} ${state}`)
+            .map(([state, count]) => `${count} ${stateName(state)}`)
             .join(" · ") || t("site.noMounts")}
         </p>
         <div class="ways">
@@ -78,7 +79,7 @@ export function SiteMounts({ site: { name, status } }: { readonly site: Site }) 
             <ul>
               {failing.map((each) => (
                 <li key={each.error}>
-                  {each.state}: {each.error} {each.remedy}
+                  {stateName(each.state)}: {each.error} {each.remedy}
                 </li>
               ))}
             </ul>

@@ -242,8 +242,11 @@ function ScopesField(props: {
             onChange={() => toggle(scope)}
           />
           <span>
-            <code>{scope}</code> <span class="quiet">{t(`scope.${scope}`)}</span>
-            {limited && !fitsLimits && <span class="quiet small"> {t("token.noLimits")}</span>}
+            <code>{scope}</code>{" "}
+            <span class="quiet">
+              {t(`scope.${scope}`)}
+              {limited && !fitsLimits && <span class="small"> {t("token.noLimits")}</span>}
+            </span>
           </span>
         </label>
       ))}

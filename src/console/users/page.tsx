@@ -45,15 +45,17 @@ function UsersOfSite({ site }: { readonly site: string }) {
   return (
     <>
       {others.length > 0 && (
-        <SiteSelect
-          label={t("users.compareWith")}
-          names={others}
-          none={t("users.noSite")}
-          value={other.value}
-          onChange={(name) => {
-            other.value = name;
-          }}
-        />
+        <div class="other-site">
+          <SiteSelect
+            label={t("users.compareWith")}
+            names={others}
+            none={t("users.noSite")}
+            value={other.value}
+            onChange={(name) => {
+              other.value = name;
+            }}
+          />
+        </div>
       )}
       {other.value !== "" && <Comparison key={other.value} from={site} to={other.value} />}
       {failure && <Failed failure={failure} retry={again} />}

@@ -16,24 +16,44 @@ const STATES: Partial<Record<WebhookDeliveryState, MessageKey>> = {
   [WebhookDeliveryState.FAILED]: "delivery.failed",
 };
 
+/** Number of deliveries that are shown at first, and that each request for older ones adds. */
+const PAGE = 50;
+/** Number of deliveries of a webhook that the service keeps. */
+const MOST = 1_000;
+
 /**
- * The newest deliveries of a webhook, each with its body.
+ * Deliveries of a webhook, newest first, each with its body.
  *
  * @param props.turn a change triggers another read.
  */
 export function Deliveries({ webhook, turn }: { readonly webhook: string; readonly turn: number }) {
+  const shown = useSignal(PAGE);
   const { data, failure, again } = useCall(
-    (signal) => webhookService.listWebhookDeliveries({ name: webhook }, { signal }),
-    [webhook, turn],
+    (signal) =>
+      webhookService.listWebhookDeliveries({ name: webhook, pageSize: shown.value }, { signal }),
+    [webhook, turn, shown.value],
   );
   if (data === undefined) return failure ? <Failed failure={failure} /> : <Skeleton rows={2} />;
   if (data.deliveries.length === 0) return <p class="quiet">{t("delivery.none")}</p>;
   return (
-    <ul class="deliveries">
-      {data.deliveries.map((delivery) => (
-        <OneDelivery key={delivery.id} delivery={delivery} onSent={again} />
-      ))}
-    </ul>
+    <>
+      <ul class="deliveries">
+        {data.deliveries.map((delivery) => (
+          <OneDelivery key={delivery.id} delivery={delivery} onSent={again} />
+        ))}
+      </ul>
+      {data.nextPageToken !== "" && shown.value < MOST && (
+        <p>
+          <Button
+            onClick={() => {
+              shown.value = Math.min(shown.value + PAGE, MOST);
+            }}
+          >
+            {t("delivery.older")}
+          </Button>
+        </p>
+      )}
+    </>
   );
 }
 

@@ -167,3 +167,27 @@ test("an import shows that it goes on, and can be ended; the preview then shows 
   await page.getByText("The backup is imported").waitFor();
   expect(await saved("site_title")).toBe("Ended");
 });
+
+test("secrets are replaced by one import only: the next one asks again", async () => {
+  const page = await console.enter("backup");
+  const choose = async (title: string): Promise<void> => {
+    const document = {
+      settings: [{ key: "site_title", value: title }],
+      format: "mooring-archive",
+      version: 1,
+    };
+    await page.locator('input[type="file"]').setInputFiles({
+      name: `${title}.json`,
+      mimeType: "application/json",
+      buffer: Buffer.from(JSON.stringify(document)),
+    });
+  };
+  const replace = page.getByLabel(/^Replace the stored secrets/);
+  await choose("First");
+  await replace.check();
+  await page.getByRole("button", { name: "Import 1 change" }).click();
+  await page.getByText("The backup is imported").waitFor();
+  await choose("Second");
+  await page.getByRole("button", { name: "Import 1 change" }).waitFor();
+  expect(await replace.isChecked()).toBe(false);
+});

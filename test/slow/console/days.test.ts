@@ -17,6 +17,8 @@ const HOUR = 3_600_000;
 const today = Math.floor(Date.now() / DAY);
 /** The day before yesterday, on which /films failed for two hours and the site for one. */
 const BAD = today - 2;
+/** Incidents of /films on that day, more than a page of the list has. */
+const FAILURES = 61;
 const dateOf = (day: number): string => new Date(day * DAY).toISOString().slice(0, 10);
 
 let site: StandIn | undefined;
@@ -86,6 +88,19 @@ function seed(file: string): void {
     from,
     to,
   );
+  for (let at = 1; at < FAILURES; at += 1)
+    incident.run(
+      `a${at}`,
+      "mount",
+      id,
+      "/films",
+      "credential",
+      "status",
+      "login failed: 401",
+      from,
+      from,
+      to,
+    );
   incident.run("bb", "site", id, "", "network", "contact", "no answer", from, from, from + HOUR);
   database.close();
 }
@@ -112,8 +127,8 @@ test("the overview shows the days of sites and of mounts that have failed, with 
   expect(await films.getByRole("button").first().getAttribute("title")).toMatch(/: not looked at$/);
   await bad.click();
   const dialog = page.getByRole("dialog");
-  await dialog.locator(".day-incidents li").waitFor();
-  expect(await dialog.locator(".day-incidents li").count()).toBe(1);
+  await dialog.locator(".day-incidents li").first().waitFor();
+  expect(await dialog.locator(".day-incidents li").count()).toBe(FAILURES);
   expect(await dialog.innerText()).toMatch(
     /harbour \/films on .* \(UTC\).*login failed: 401.* to /s,
   );
@@ -213,7 +228,7 @@ test.each([
       .evaluateAll((buttons) => buttons.map((button) => button.getBoundingClientRect().width));
     expect(Math.min(...sizes)).toBeGreaterThanOrEqual(24);
     await strips(page).nth(1).getByRole("button").nth(27).click();
-    await page.locator("dialog .day-incidents li").waitFor();
+    await page.locator("dialog .day-incidents li").first().waitFor();
     expect(await faults()).toEqual([]);
     if (shot !== undefined)
       await page.screenshot({ path: `${shot}/day-${locale}-${colorScheme}-${width}.png` });

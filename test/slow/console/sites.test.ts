@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterEach, describe, expect, test } from "vitest";
+import { MountService } from "../../../gen/mooring/v1/mount_service_pb.js";
 import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
 import { startStandIn } from "../../sites/stand-in.ts";
 import { consoleTest, enterAt, tabTo, visit } from "./console.ts";
@@ -90,6 +91,25 @@ describe("sites", () => {
       await page.getByRole("button", { name: "Remove now" }).click();
       await page.getByText("There are no sites.").waitFor();
     } finally {
+      await site.stop();
+    }
+  });
+
+  test("have the states of their mounts in the language of the page", async () => {
+    const site = await startStandIn();
+    try {
+      await console.client(SiteService).createSite({
+        site: { name: "harbour", url: site.url, token: site.token() },
+      });
+      await console.client(MountService).saveMounts({
+        mounts: [{ name: "films", mountPath: "/films", driver: "Local", sites: { all: true } }],
+      });
+      const page = await console.enter("sites?name=harbour");
+      await page.getByText("1 differs", { exact: true }).waitFor();
+      await page.locator(".menu select").selectOption("zh-CN");
+      await page.getByText("1 不一致", { exact: true }).waitFor();
+    } finally {
+      await console.client(MountService).deleteMounts({ names: ["films"] });
       await site.stop();
     }
   });

@@ -152,3 +152,30 @@ test("a template with method and headers is edited; hidden values stay, and newe
     await new Promise((resolve) => target.close(resolve));
   }
 });
+
+test("older messages of a webhook are shown on request, and one that is sent again stays", async () => {
+  const target = createServer((request, response) => {
+    request.resume().on("end", () => response.writeHead(204).end());
+  });
+  await new Promise<void>((resolve) => target.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(target.address() as AddressInfo).port}/`;
+  const webhooks = console.client(WebhookService);
+  await webhooks.createWebhook({ webhook: { name: "busy", url } });
+  try {
+    for (let at = 0; at < 53; at += 1) await webhooks.testWebhook({ name: "busy" });
+    const page = await console.enter("webhooks");
+    const row = page.locator("[data-webhook=busy]");
+    await row.getByRole("button", { name: "Deliveries" }).click();
+    await expect.poll(() => row.locator("[data-delivery]").count()).toBe(50);
+    await row.getByRole("button", { name: "Show older messages" }).click();
+    await expect.poll(() => row.locator("[data-delivery]").count()).toBe(53);
+    expect(await row.getByRole("button", { name: "Show older messages" }).count()).toBe(0);
+    await row.getByRole("button", { name: "Send again" }).last().click();
+    await row.locator("[data-delivery]").last().getByText("2 attempts").waitFor();
+    expect(await row.locator("[data-delivery]").count()).toBe(53);
+  } finally {
+    await webhooks.deleteWebhook({ name: "busy" });
+    target.closeAllConnections();
+    await new Promise((resolve) => target.close(resolve));
+  }
+});

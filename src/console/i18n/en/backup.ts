@@ -14,7 +14,7 @@ export const backupTexts = {
   "backup.passphrase": "Passphrase",
 
   "export.about":
-    "Settings, mounts, sites, webhooks, principals and tokens in one JSON file, for any Mooring.",
+    "Settings, mounts, folder rules, sites, webhooks, principals and tokens in one JSON file, for any Mooring.",
   "export.clear": "In the clear.",
   "export.clearHint": "The file contains the secrets unencrypted.",
   "export.clearWarning": "The file will contain unencrypted passwords, tokens and keys.",
@@ -47,7 +47,7 @@ export const backupTexts = {
   "import.pauseSites": "Create sites paused, so that nothing is written to their servers",
   "import.sites": "Sites",
   "import.sitesHint":
-    "OLD=NEW maps the name of a site; names, all or none choose the sites of mounts that name none",
+    "Names, all or none: the sites of mounts that name no site. OLD=NEW: another name for a site of the backup. Separated by commas.",
   "import.skipInvalid": "Skip settings with invalid values, and import the others",
   "import.title": "Import",
 

@@ -8,6 +8,7 @@ export const webhooksTexts = {
   "delivery.failed": "failed",
   "delivery.next": "next attempt",
   "delivery.none": "Nothing was sent yet.",
+  "delivery.older": "Show older messages",
   "delivery.resend": "Send again",
   "delivery.waiting": "waiting",
 

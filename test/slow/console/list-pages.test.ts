@@ -1,0 +1,55 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { MountService } from "../../../gen/mooring/v1/mount_service_pb.js";
+import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
+import { startStandIn } from "../../sites/stand-in.ts";
+import { consoleTest, visit } from "./console.ts";
+
+const console = consoleTest();
+
+const NAMES = Array.from({ length: 100 }, (_, at) => `m${String(at).padStart(3, "0")}`);
+
+/** The request to an rpc with the name of the last mount. */
+const requestWithLast = (page: Page, rpc: string) =>
+  page.waitForRequest(
+    (request) => request.url().endsWith(`/${rpc}`) && request.postData()?.includes("m099") === true,
+  );
+
+test("mounts beyond the first page of a list are written to a site, and their folders are listed", async () => {
+  const mounts = console.client(MountService);
+  const site = await startStandIn();
+  try {
+    await console.client(SiteService).createSite({
+      site: { name: "harbour", url: site.url, token: site.token() },
+    });
+    // A page of the list ends after 4 MiB.
+    const remark = "x".repeat(60_000);
+    for (let at = 0; at < NAMES.length; at += 10)
+      await mounts.saveMounts({
+        mounts: NAMES.slice(at, at + 10).map((name) => ({
+          name,
+          mountPath: `/${name}`,
+          driver: "Local",
+          config: { root_folder_path: "/srv" },
+          members: { remark },
+          sites: { all: true },
+        })),
+      });
+    expect((await mounts.listMounts({})).nextPageToken).not.toBe("");
+
+    const page = await console.enter("sites?name=harbour");
+    await page.getByRole("button", { name: "Write mounts to the site" }).click();
+    const written = requestWithLast(page, "SyncMounts");
+    await page.locator("dialog").getByRole("button", { name: "Write them now" }).click();
+    await written;
+
+    await visit(page, "rule?new=1");
+    await page.getByLabel("Path of the folder").fill("/m099");
+    await page.getByText("Try it").click();
+    const tested = requestWithLast(page, "TestMounts");
+    await page.getByRole("button", { name: "Names of the mount at this path" }).click();
+    await tested;
+  } finally {
+    await site.stop();
+  }
+});
