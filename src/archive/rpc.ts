@@ -21,7 +21,7 @@ import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
 import { message, type Text } from "../messages/message.ts";
-import { createTicks } from "../ticks.ts";
+import { createTicks, mapInTicks } from "../ticks.ts";
 import type { Archive, ImportOptions, PartResult, SkippedPart } from "./archive.ts";
 import type { SecretsMode } from "./document.ts";
 
@@ -84,7 +84,7 @@ export function archiveImpl(
       const say = sayIn(context);
       return create(ImportArchiveResponseSchema, {
         revision: BigInt(revision),
-        results: results.map((result) => resultToProto(result, say)),
+        results: await mapInTicks(results, (result) => resultToProto(result, say)),
         skipped: skipped.map((part) => skippedToProto(part, say)),
         pendingSites: dryRun ? [] : pending(context),
         leftAlone: leftAlone.map(({ part, names }) =>

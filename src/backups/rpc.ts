@@ -30,7 +30,7 @@ import { denied, invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
 import { message } from "../messages/message.ts";
-import { createTicks } from "../ticks.ts";
+import { createTicks, mapInTicks } from "../ticks.ts";
 import type { StoredBackup } from "./files.ts";
 import type { ScheduleState } from "./schedule.ts";
 import type { BackupService } from "./service.ts";
@@ -146,7 +146,7 @@ export function backupsImpl(
       const say = sayIn(context);
       return create(RestoreBackupResponseSchema, {
         revision: BigInt(restored.revision),
-        results: restored.results.map((result) => resultToProto(result, say)),
+        results: await mapInTicks(restored.results, (result) => resultToProto(result, say)),
         skipped: restored.skipped.map((part) => skippedToProto(part, say)),
         pendingSites: dryRun ? [] : pending(context),
         omissions: restored.omissions.map(omissionToProto),

@@ -3,6 +3,7 @@ import type { RecordResult } from "../history/record-result.ts";
 import type { Draft } from "../ledger/draft.ts";
 import { memoize } from "../memoize.ts";
 import { PathIndex } from "../sites/path-index.ts";
+import { mapInTicks } from "../ticks.ts";
 import type { RecordIndex, SiteKind, SiteRecord } from "./kind.ts";
 
 /** Change of one record. */
@@ -41,7 +42,7 @@ export function withEffects<R extends SiteRecord, T extends Pick<RecordResult, "
       before: memoize<void, RecordIndex<R>>(() => new PathIndex(before)),
       after: memoize<void, RecordIndex<R>>(() => ofDraft(draft)),
     };
-    return results.map((result) => {
+    return mapInTicks(results, (result) => {
       const { name, differs } = result;
       const change = { before: before.get(name), after: draft.get(token, name), differs, all };
       return { ...result, effects: effectsOf(change) };

@@ -17,7 +17,7 @@ import { MAX_RECORDS } from "../../records/limit.ts";
 import { PathIndex } from "../../sites/path-index.ts";
 import type { Site } from "../../sites/site.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
-import { createTicks } from "../../ticks.ts";
+import { createTicks, mapInTicks } from "../../ticks.ts";
 import { effectsOf } from "../effect.ts";
 import type { MountInput } from "../input.ts";
 import { MOUNTS, SITE_MOUNTS } from "../kind.ts";
@@ -121,7 +121,7 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
       (change) => effectsOf(change, running),
       (_draft, mounts) => save(mounts),
     )(draft);
-    return results.map(({ name, outcome, note, differs, isGuess = false, ...rest }) => {
+    return mapInTicks(results, ({ name, outcome, note, differs, isGuess = false, ...rest }) => {
       const { leftOut = [], effects = [] } = rest;
       const mount = outcome === "skipped" ? undefined : draft.get(MOUNTS, name);
       const before = stored.get(name);

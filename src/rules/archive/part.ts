@@ -16,7 +16,7 @@ import { withEffects } from "../../records/effect.ts";
 import { MAX_RECORDS } from "../../records/limit.ts";
 import { PathIndex } from "../../sites/path-index.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
-import { createTicks } from "../../ticks.ts";
+import { createTicks, mapInTicks } from "../../ticks.ts";
 import { type RuleInput, withRuleInput } from "../input.ts";
 import { RULES, SITE_RULES } from "../kind.ts";
 import { passwordFields, type Rule, type RuleIndex } from "../rule.ts";
@@ -83,7 +83,7 @@ export function createRulePart(deps: RulePartDeps): LedgerPart<Draft> {
       const results = await withEffects(SITE_RULES, deps.onSites.effectsOf, (_draft, index) =>
         save(draft, given, { index, rules, context }),
       )(draft);
-      return results.map(({ name, outcome, note, differs, leftOut = [], effects }) => {
+      return mapInTicks(results, ({ name, outcome, note, differs, leftOut = [], effects }) => {
         const rule = outcome === "skipped" ? undefined : draft.get(RULES, name);
         const before = stored.get(name);
         return entryResult(name, outcome === "deleted" ? "changed" : outcome, {
