@@ -119,6 +119,16 @@ describe("in a file", () => {
     expect((await cli(["get", "site_title"])).out).toBe("Harbour\n");
   });
 
+  test.each([["nofile"], ["./nofile.json"], ["nofile.json", "--dry-run"]])(
+    "a missing file or backup %j is reported before --yes is asked for",
+    async (...args) => {
+      const { code, err } = await cli(["backup", "restore", ...args, ...own]);
+      expect(code).toBe(3);
+      expect(err).toContain("nofile");
+      expect(err).not.toContain("--yes");
+    },
+  );
+
   test("a restore of one part leaves the others alone", async () => {
     await create();
     await cli(["set", "site_title=Other"]);

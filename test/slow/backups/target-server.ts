@@ -2,12 +2,14 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { createS3Target } from "../../../src/backups/target/s3.ts";
 import type { BackupTarget } from "../../../src/backups/target/target.ts";
 import { createWebdavTarget } from "../../../src/backups/target/webdav.ts";
+import type { Certificate } from "../../downloaders/certificate.ts";
 import { freePort } from "../../downloaders/program.ts";
 import { quickGo } from "../../go.ts";
 
@@ -24,11 +26,16 @@ export interface TargetServer {
   readonly refused: BackupTarget;
   /** Names of all files of the server below a folder. */
   files(): Promise<readonly string[]>;
+  /** Options of the target, for another process. */
+  readonly options: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
 
+/** Certificate and key of a server, as paths of PEM files. */
+type Tls = Pick<Certificate, "certificate" | "privateKey">;
+
 /** A server with the S3 protocol on a folder, built from the Go proxy. */
-export async function startS3(): Promise<TargetServer> {
+export async function startS3(tls?: Tls): Promise<TargetServer> {
   if (!existsSync(GATEWAY_PROGRAM)) {
     const folder = await mkdtemp(join(tmpdir(), "mooring-versitygw-"));
     const env = { ...process.env, ...quickGo, GOBIN: folder };
@@ -38,20 +45,22 @@ export async function startS3(): Promise<TargetServer> {
   }
   const { folder, port } = await newPlace();
   await mkdir(join(folder, "backups"));
-  const args = ["--port", `127.0.0.1:${port}`, "posix", folder];
+  const keys = tls === undefined ? [] : ["--cert", tls.certificate, "--key", tls.privateKey];
+  const args = ["--port", `127.0.0.1:${port}`, ...keys, "posix", folder];
   const env = { ...process.env, ROOT_ACCESS_KEY: "mooring", ROOT_SECRET_KEY: SECRET };
   const server = spawn(GATEWAY_PROGRAM, args, { env, stdio: "ignore" });
   await answering(port);
-  const open = (secretAccessKey: string) =>
-    createS3Target({
-      bucket: "backups",
-      prefix: "of mooring/a",
-      endpoint: `http://127.0.0.1:${port}`,
-      region: "us-east-1",
-      accessKeyId: "mooring",
-      secretAccessKey,
-    });
+  const options = {
+    bucket: "backups",
+    prefix: "of mooring/a",
+    endpoint: `${schemeOf(tls)}://127.0.0.1:${port}`,
+    region: "us-east-1",
+    accessKeyId: "mooring",
+    secretAccessKey: SECRET,
+  };
+  const open = (secretAccessKey: string) => createS3Target({ ...options, secretAccessKey });
   return {
+    options,
     target: open(SECRET),
     refused: open("another-secret"),
     files: () => readdir(join(folder, "backups", "of mooring", "a")),
@@ -60,18 +69,21 @@ export async function startS3(): Promise<TargetServer> {
 }
 
 /** `rclone serve webdav` on a folder. */
-export async function startWebdav(): Promise<TargetServer> {
+export async function startWebdav(tls?: Tls): Promise<TargetServer> {
   const { folder, port } = await newPlace();
   const args = ["serve", "webdav", "--addr", `127.0.0.1:${port}`, "--user", "mooring"];
-  const server = spawn("rclone", [...args, "--pass", SECRET, folder], { stdio: "ignore" });
+  const keys = tls === undefined ? [] : ["--cert", tls.certificate, "--key", tls.privateKey];
+  const all = [...args, "--pass", SECRET, ...keys, folder];
+  const server = spawn("rclone", all, { stdio: "ignore" });
   await answering(port);
-  const open = (password: string) =>
-    createWebdavTarget({
-      url: `http://127.0.0.1:${port}/of%20mooring/`,
-      user: "mooring",
-      password,
-    });
+  const options = {
+    url: `${schemeOf(tls)}://127.0.0.1:${port}/of%20mooring/`,
+    user: "mooring",
+    password: SECRET,
+  };
+  const open = (password: string) => createWebdavTarget({ ...options, password });
   return {
+    options,
     target: open(SECRET),
     refused: open("another-secret"),
     files: () => readdir(join(folder, "of mooring")),
@@ -84,12 +96,20 @@ async function newPlace(): Promise<{ readonly folder: string; readonly port: num
   return { folder, port: await freePort() };
 }
 
-/** Waits until the server answers anything. */
+function schemeOf(tls: Tls | undefined): string {
+  return tls === undefined ? "http" : "https";
+}
+
+/** Waits until the server accepts connections. */
 async function answering(port: number): Promise<void> {
   for (;;) {
-    const reply = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined);
-    await reply?.body?.cancel();
-    if (reply !== undefined) return;
+    const socket = connect(port, "127.0.0.1");
+    const isOpen = await once(socket, "connect").then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    if (isOpen) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
