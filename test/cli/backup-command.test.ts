@@ -47,6 +47,18 @@ describe("in the place of the service", () => {
     expect(out).toContain("0 backups would be removed, 2 kept");
   });
 
+  test("backups of another database are listed as such, and prune names and keeps them", async () => {
+    await cli(["backup", "create"]);
+    const [name = ""] = await names();
+    const former = name.replace(/Z-.*/, "Z-former.json");
+    await writeFile(join(path("backups"), former), "{}");
+    expect((await cli(["backup", "list"])).out).toContain("another database (former)");
+    const pruned = await cli(["backup", "prune", "--yes"]);
+    expect(pruned).toMatchObject({ code: 0 });
+    expect(pruned.err).toContain(`left alone: 1 backup of another database, such as ${former}`);
+    expect(await names()).toContain(former);
+  });
+
   test("a damaged backup is reported with exit code 1", async () => {
     await cli(["backup", "create"]);
     const [name = ""] = await names();
