@@ -647,6 +647,8 @@ export const zhCn: Messages = {
   "site.differences": "差异：站点与这里",
   "site.differs": "有差异",
   "site.edit": "编辑",
+  "site.equal": "确认各值相同",
+  "site.equalAbout": "没有需要采用或写入的值。确认之后，该站点即可设为跟随。",
   "site.excludeHint": "由站点自己保留的设置，格式相同。",
   "site.failing": "失败",
   "site.follow": "设为跟随",

@@ -55,6 +55,8 @@ export function SiteDifferences(props: {
   const keys = (differing ?? []).flatMap(({ key }) => (left.value.has(key) ? [] : [key]));
   const count = keys.length;
   const hasAny = (differing?.length ?? 0) > 0;
+  /** Whether no values were adopted or written yet, before which a site cannot follow. */
+  const isNew = (site.status?.appliedRevision ?? 0n) === 0n;
   // Without keys, the call is about all settings, and the site can follow afterwards.
   const chosen = count === differing?.length ? [] : keys;
   const adopt = () =>
@@ -146,6 +148,16 @@ export function SiteDifferences(props: {
               }}
             />
           )}
+        </div>
+      )}
+      {differing?.length === 0 && isNew && may("sites:manage") && may("settings:write") && (
+        <div class="block">
+          <p class="quiet">{t("site.equalAbout")}</p>
+          <div>
+            <Button disabled={busy.value} onClick={() => void adopt()}>
+              {t("site.equal")}
+            </Button>
+          </div>
         </div>
       )}
       {asked.value !== undefined && (

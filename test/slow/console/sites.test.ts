@@ -139,6 +139,8 @@ describe("sites", () => {
       await enterAt(page, /^Adopt its/);
       await page.getByText("No differences: the site is up to date.").waitFor();
       await enter("Follow");
+      // A change of a site that the page does not show yet makes the next one outdated.
+      await page.getByRole("button", { name: "Only compare" }).waitFor();
       await enter("Pause");
       await enter("Resume");
       await enter("Remove");
@@ -219,6 +221,29 @@ describe("sites", () => {
       expect(site.value("announcement")).not.toBe("Left out");
     } finally {
       await site.stop();
+    }
+  });
+
+  // The last one: it makes the settings equal to those of a new server.
+  test("whose values are equal from the beginning can follow", async () => {
+    const [first, second] = [await startStandIn(), await startStandIn()];
+    try {
+      const sites = console.client(SiteService);
+      await sites.createSite({
+        site: { name: "harbour", url: first.url, token: first.token() },
+      });
+      await sites.adoptSite({ name: "harbour" });
+      await sites.createSite({ site: { name: "quay", url: second.url, token: second.token() } });
+      const page = await console.enter("sites?name=quay");
+      await page.getByText("No differences: the site is up to date.").waitFor();
+      await page.getByRole("button", { name: "Confirm that the values are equal" }).click();
+      await page
+        .getByRole("button", { name: "Confirm that the values are equal" })
+        .waitFor({ state: "detached" });
+      await page.getByRole("button", { name: "Follow" }).click();
+      await page.getByRole("button", { name: "Only compare" }).waitFor();
+    } finally {
+      await Promise.all([first.stop(), second.stop()]);
     }
   });
 });
