@@ -93,6 +93,16 @@ test("the last days of sites and mounts are a line each, with a character a day"
     code: 2,
     err: expect.stringContaining('"mooring incident days --json" has the numbers'),
   });
+  const file = join(service.folder, "films.json");
+  const mount = { path: "/films", driver: "Local", config: { root_folder_path: "/srv" } };
+  await writeFile(file, JSON.stringify({ mounts: { films: { ...mount, sites: ["one"] } } }));
+  expect((await service.cli(["apply", file, "--yes"])).err).toBe("");
+  const shown = await service.cli(["mount", "get", "films", "--days"]);
+  expect(shown).toMatchObject({ code: 0 });
+  expect(shown.out).toMatch(/\.{29}[#+]/);
+  expect(shown.err).toContain("_ worked, + failed for a part, # failed, . not looked at");
+  expect((await service.cli(["mount", "get", "films"])).out).not.toMatch(/\.{29}/);
+  expect((await service.cli(["mount", "get", "films", "--days", "--json"])).code).toBe(2);
   const listed = await incident("list", "--date", today);
   expect(listed.out).toContain("/films");
   expect(await incident("list", "--date", "2020-01-01")).toMatchObject({
