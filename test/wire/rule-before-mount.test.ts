@@ -1,5 +1,5 @@
 // Order of users, folder rules and mounts on a site: no folder is open before its rule is there.
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForEach } from "../started.ts";
 import { as } from "./access-client.ts";
@@ -69,4 +69,26 @@ test("a mount that is on the site stays when a rule is added that waits", async 
     .poll(async () => (await admin.rules.getRule({ path: "/films" })).rule?.status[0]?.state)
     .toBe("failing");
   expect(paths()).toContain("/films");
+});
+
+test.each([
+  ["waits for a rule that the site gets when its rules are written", "/own", []],
+  ["does not wait for a rule at whose path the site has its own", "/films", ["/films"]],
+])("on a site whose own rules are not adopted, a mount %s", async (_what, own, atOnce) => {
+  quay.settings.rules.put({ path: own, password: "theirs" });
+  const sites = { names: ["quay"] };
+  const beside = await startFollowed({ quay }, FOLLOWING);
+  onTestFinished(() => beside.stop());
+  const { rules, mounts } = as(beside.port);
+  const there = () => [...quay.storages.rows.values()].map(({ mount_path }) => mount_path);
+  await rules.saveRules({ rules: [{ path: "/films", password: "p", sites }] });
+  await mounts.saveMounts({ mounts: [{ ...mount, config: { root_folder_path: "/" }, sites }] });
+  const state = async () => (await mounts.getMount({ name: "films" })).mount?.status[0];
+  await expect.poll(async () => (await state())?.state).toMatch(/^(?:ok|stuck)$/);
+  expect(there()).toEqual(atOnce);
+  if (atOnce.length > 0) return;
+  expect((await state())?.error).toContain("folder rule of /films");
+  await rules.syncRules({ site: "quay" });
+  await expect.poll(there).toEqual(["/films"]);
+  expect(quay.settings.rules.at("/films")).toMatchObject({ password: "p" });
 });

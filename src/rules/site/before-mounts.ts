@@ -16,7 +16,10 @@ export interface RulesBeforeMounts {
   settle(site: Site): Promise<readonly string[]>;
 }
 
-/** Hindrances that end by themselves, or when the users of a rule are created. */
+/**
+ * Hindrances that end by themselves, when the users of a rule are created, or when the rules of a site
+ * are adopted or written for the first time.
+ */
 const TEMPORARY: ReadonlySet<Hindrance> = new Set(["", "users", "call"]);
 
 export function createRulesBeforeMounts({
@@ -29,13 +32,14 @@ export function createRulesBeforeMounts({
   readonly wantedOf: (site: Site) => readonly WantedRule[];
 }): RulesBeforeMounts {
   const missing = (site: Site): readonly string[] => {
-    const { contacted, readAt } = registry.site(site.id);
-    // Mooring does not manage the rules of the site.
-    if (site.mode !== "follow" || (readAt > 0 && !contacted)) return [];
+    if (site.mode !== "follow") return [];
     const states = registry.records(site.id);
+    // A site whose rules are not managed yet may have its own rule at the path.
+    const own = new Set(registry.site(site.id).extra);
     return wantedOf(site).flatMap(({ name, path, values }) => {
       const { applied, hindrance } = states.get(name) ?? NEW_RULE;
-      return applied === 0 && TEMPORARY.has(hindrance) && restricts(values) ? [path] : [];
+      const isMissing = applied === 0 && TEMPORARY.has(hindrance) && !own.has(path);
+      return isMissing && restricts(values) ? [path] : [];
     });
   };
   return {
