@@ -17,11 +17,11 @@ import type { CommandRun } from "./command.ts";
 import { confirmed, replacedSecretsOf } from "./effect.ts";
 import { CliFailure, EXIT, usage } from "./failure.ts";
 import { existsAlready, writeNewFile } from "./file.ts";
+import { longCall } from "./long-call.ts";
 import { readSites } from "./mount.ts";
 import { type Output, printableJson } from "./output.ts";
 import { askPassphrase, givenPassphrase, newPassphrase } from "./secret.ts";
 import { noticePending } from "./setting-table.ts";
-import { timeLimit } from "./time-limit.ts";
 
 const MODES = {
   omit: SecretsMode.OMIT,
@@ -46,8 +46,12 @@ export const NOUNS: Readonly<Record<string, string>> = {
   servers: "server",
 };
 
-/** Time limit in milliseconds of an import or a backup: it is planned and written. */
-export const ARCHIVE_TIME_LIMIT = 120_000;
+/** What holds after an import or a restore was ended. */
+export const AFTER_END =
+  "parts that were complete stay; the same command with --dry-run shows what is left";
+
+/** An export as a long call. */
+export const EXPORT = { work: "export", after: "nothing was written" };
 
 /** Parts in `--only`. */
 export function readOnly(args: Arguments): readonly string[] {
@@ -77,13 +81,17 @@ export async function exportArchive(
   if (path === undefined && args.is("force")) throw usage("--force requires a file");
   if (path !== undefined && !args.is("force")) await checkFree(path);
   const passphrase = mode === "seal" ? await newPassphrase(args, world) : "";
-  const { document } = await (await run.connectTo(BackupService)).exportArchive({
+  const client = await run.connectTo(BackupService);
+  const request = {
     secrets: MODES[mode],
     passphrase,
     only: [...only],
     names: [...names],
     includeServerOwn: args.is("include-server-own"),
-  });
+  };
+  const { document } = await longCall(run, EXPORT, (options) =>
+    client.exportArchive(request, options),
+  );
   if (document === undefined)
     throw new CliFailure(EXIT.failed, "the service sent no archive; nothing was written");
   const text = `${JSON.stringify(document, undefined, 2)}\n`;
@@ -164,7 +172,9 @@ export async function importArchive(
   const request = { ...(await readImportFile(run, file, only)), ...readImportChoices(run, only) };
   const client = await run.connectTo(BackupService);
   const reply = await confirmed(run, (dryRun) =>
-    client.importArchive({ ...request, dryRun }, timeLimit(run, ARCHIVE_TIME_LIMIT)),
+    longCall(run, { work: "import", after: AFTER_END }, (options) =>
+      client.importArchive({ ...request, dryRun }, options),
+    ),
   );
   await (run.args.is("json")
     ? run.output.json(ImportArchiveResponseSchema, reply)

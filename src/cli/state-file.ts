@@ -19,14 +19,14 @@ import { documentOf, loadStateFile, MAX_BYTES, type StateFile } from "../state-f
 import { MAX_FILE_BYTES } from "../state-file/reference.ts";
 import { readKnownSettings } from "../state-file/shapes.ts";
 import { type WrittenSecret, writeStateFile } from "../state-file/write.ts";
-import { ARCHIVE_TIME_LIMIT, checkFree, NOUNS, readOnly, writeReport } from "./archive.ts";
+import { AFTER_END, checkFree, EXPORT, NOUNS, readOnly, writeReport } from "./archive.ts";
 import { counted } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
 import { agreeToEffects, effectLine } from "./effect.ts";
 import { CliFailure, EXIT, usage } from "./failure.ts";
 import { readText, writeNewFile } from "./file.ts";
+import { longCall } from "./long-call.ts";
 import { noticePending } from "./setting-table.ts";
-import { timeLimit } from "./time-limit.ts";
 
 /** File that declares records, as a command reads it. */
 interface ReadFile {
@@ -80,7 +80,9 @@ async function importFile(
     dryRun,
   };
   try {
-    return await client.importArchive(request, timeLimit(run, ARCHIVE_TIME_LIMIT));
+    return await longCall(run, { work: dryRun ? "plan" : "apply", after: AFTER_END }, (options) =>
+      client.importArchive(request, options),
+    );
   } catch (error) {
     const violations = ConnectError.from(error)
       .findDetails(BadRequestSchema)
@@ -157,11 +159,15 @@ export async function exportAsFile(run: CommandRun, file: string | undefined): P
   const given = args.text("secrets-dir");
   const folder = given === undefined ? undefined : resolve(world.cwd, given);
   if (folder?.includes("}")) throw usage("--secrets-dir must have no }");
-  const { document } = await (await run.connectTo(BackupService)).exportArchive({
+  const client = await run.connectTo(BackupService);
+  const request = {
     secrets: folder === undefined ? SecretsMode.OMIT : SecretsMode.CLEAR,
     only: [...readOnly(args)],
     includeServerOwn: args.is("include-server-own"),
-  });
+  };
+  const { document } = await longCall(run, EXPORT, (options) =>
+    client.exportArchive(request, options),
+  );
   if (document === undefined)
     throw new CliFailure(EXIT.failed, "the service sent no archive; nothing was written");
   const { text, secrets } = writeStateFile(document, {

@@ -16,7 +16,7 @@ import { LIMITS } from "../../archive/readable.ts";
 import type { CheckedBackup } from "../../backups/check.ts";
 import { quote } from "../../config/complaint.ts";
 import {
-  ARCHIVE_TIME_LIMIT,
+  AFTER_END,
   checkFree,
   countsText,
   endImport,
@@ -31,10 +31,10 @@ import { type Action, type Command, type CommandRun, requireYes, runAction } fro
 import { effectLine } from "../effect.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { readBytes, readText, writeNewFile } from "../file.ts";
+import { longCall } from "../long-call.ts";
 import { canAsk, confirm } from "../prompt.ts";
 import { askPassphrase, givenPassphrase, newPassphrase } from "../secret.ts";
 import { siteToken } from "../site.ts";
-import { timeLimit } from "../time-limit.ts";
 
 const restoreFlags: readonly FlagName[] = [
   "accept-loss",
@@ -113,13 +113,17 @@ async function createBackup(run: CommandRun): Promise<void> {
   const passphrase =
     path === undefined ? (givenPassphrase(args, world) ?? "") : await newPassphrase(args, world);
   const client = await run.connectTo(BackupService);
-  const reply = await client.createBackup(
-    {
-      passphrase,
-      download: path !== undefined,
-      includeServerOwn: args.is("include-server-own"),
-    },
-    timeLimit(run, ARCHIVE_TIME_LIMIT),
+  const request = {
+    passphrase,
+    download: path !== undefined,
+    includeServerOwn: args.is("include-server-own"),
+  };
+  const after =
+    path === undefined
+      ? '"mooring backup list" shows whether it was stored before'
+      : "nothing was written";
+  const reply = await longCall(run, { work: "backup", after }, (options) =>
+    client.createBackup(request, options),
   );
   const { document, backup, counts, removed, omissions, revision } = reply;
   if (path !== undefined) {
@@ -177,9 +181,9 @@ async function check(run: CommandRun, [source = ""]: readonly string[]): Promise
   }
   const client = await run.connectTo(BackupService);
   const passphrase = givenPassphrase(args, world) ?? "";
-  const reply = await client.checkBackup(
-    { name: source, passphrase },
-    timeLimit(run, ARCHIVE_TIME_LIMIT),
+  const after = "whether the backup is good is not known";
+  const reply = await longCall(run, { work: "check", after }, (options) =>
+    client.checkBackup({ name: source, passphrase }, options),
   );
   if (args.is("json")) await output.json(CheckBackupResponseSchema, reply);
   const { problem, omissions, losses, revision, version } = reply;
@@ -250,7 +254,9 @@ async function restore(run: CommandRun, [source = ""]: readonly string[]): Promi
   const request = { ...from, ...readImportChoices(run, only), newServers };
   const client = await run.connectTo(BackupService);
   const call = (dryRun: boolean) =>
-    client.restoreBackup({ ...request, dryRun }, timeLimit(run, ARCHIVE_TIME_LIMIT));
+    longCall(run, { work: "restore", after: AFTER_END }, (options) =>
+      client.restoreBackup({ ...request, dryRun }, options),
+    );
   if (!args.is("dry-run") && !args.is("yes")) {
     // A missing file or backup is reported before the confirmation.
     const plan = await call(true);
@@ -322,7 +328,9 @@ async function prune(run: CommandRun): Promise<void> {
   const { args, output, world } = run;
   const client = await run.connectTo(BackupService);
   const call = (dryRun: boolean) =>
-    client.pruneBackups({ dryRun }, timeLimit(run, ARCHIVE_TIME_LIMIT));
+    longCall(run, { work: "prune", after: '"mooring backup list" shows what is left' }, (options) =>
+      client.pruneBackups({ dryRun }, options),
+    );
   if (!args.is("dry-run") && !args.is("yes")) {
     requireYes(run, "backup prune");
     const { removed } = await call(true);
