@@ -31,6 +31,7 @@ import { agreeToEffects, confirmed, writeResults } from "../effect.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { writeNewFile } from "../file.ts";
 import { printEvents } from "../follow.ts";
+import { longCall } from "../long-call.ts";
 import {
   readItem,
   readMountMembers,
@@ -125,6 +126,8 @@ export const mountCommand: Command = {
 
 /** Time limit in milliseconds: creating a mount may take a site two minutes. */
 const TIME_LIMIT = 180_000;
+/** What holds after an adoption or a sync was ended. */
+const AFTER = '"mooring mount compare" shows what is left';
 
 /** Time limit in milliseconds of a test: its last listing begins after at most 150 s. */
 const TEST_TIME_LIMIT = 300_000;
@@ -311,7 +314,11 @@ async function sync(run: CommandRun, [site = "", ...names]: readonly string[]): 
     plan,
     `Bring ${names.length === 0 ? "all mounts" : names.join(", ")} to ${site}?`,
   );
-  const reply = await mounts.syncMounts({ site, names }, timeLimit(run, TIME_LIMIT));
+  const reply = await longCall(
+    run,
+    { work: "sync", after: AFTER, timeoutMs: TIME_LIMIT },
+    (options) => mounts.syncMounts({ site, names }, options),
+  );
   if (args.is("json")) await output.json(SyncMountsResponseSchema, reply);
   else if (reply.status.length === 0) notice(`no mount is assigned to ${site}`);
   else await writeStatus(output, reply.status);
@@ -335,7 +342,8 @@ async function test(run: CommandRun, given: readonly string[]): Promise<void> {
   const mounts = await client(run);
   const names = await expandPatterns(run, given, { noun: "mount", list: () => pathsOf(mounts) });
   const request = { names: [...names], site: args.text("site") ?? "" };
-  const reply = await mounts.testMounts(request, timeLimit(run, TEST_TIME_LIMIT));
+  const tested = { work: "test", after: "nothing was changed", timeoutMs: TEST_TIME_LIMIT };
+  const reply = await longCall(run, tested, (options) => mounts.testMounts(request, options));
   const { tests } = reply;
   if (args.is("json")) await output.json(TestMountsResponseSchema, reply);
   else if (tests.length === 0) notice("there are no mounts on sites");
@@ -361,7 +369,11 @@ async function adopt(run: CommandRun, [site = "", ...names]: readonly string[]):
     if (canAsk(run.world)) await writeResults(output, preview.results);
     await agreeToEffects(run, preview.results, "Take these as Mooring's?");
   }
-  const reply = await mounts.adoptMounts({ ...request, dryRun }, timeLimit(run, TIME_LIMIT));
+  const reply = await longCall(
+    run,
+    { work: "adoption", after: AFTER, timeoutMs: TIME_LIMIT },
+    (options) => mounts.adoptMounts({ ...request, dryRun }, options),
+  );
   if (args.is("json")) return output.json(AdoptMountsResponseSchema, reply);
   if (reply.results.length === 0) return notice(`the mounts of ${site} are equal to those here`);
   await writeResults(output, reply.results);

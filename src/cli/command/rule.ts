@@ -21,6 +21,7 @@ import { type Action, type Command, type CommandRun, runAction } from "../comman
 import { agreeToEffects, confirmed, writeResults } from "../effect.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { printEvents } from "../follow.ts";
+import { longCall } from "../long-call.ts";
 import { expandPatterns } from "../name-pattern.ts";
 import { readPages } from "../pages.ts";
 import { canAsk } from "../prompt.ts";
@@ -78,6 +79,8 @@ export const ruleCommand: Command = {
 
 /** Time limit in milliseconds: a site may take a while. */
 const TIME_LIMIT = 60_000;
+/** What holds after an adoption or a sync was ended. */
+const AFTER = '"mooring rule compare" shows what is left';
 
 const client = (run: CommandRun) => run.connectTo(RuleService);
 
@@ -202,7 +205,11 @@ async function sync(run: CommandRun, [site = "", ...paths]: readonly string[]): 
       );
   const what = paths.length === 0 ? "all rules" : paths.join(", ");
   await agreeToEffects(run, plan, `Bring ${what} to ${site}?`);
-  const reply = await rules.syncRules({ site, paths }, timeLimit(run, TIME_LIMIT));
+  const reply = await longCall(
+    run,
+    { work: "sync", after: AFTER, timeoutMs: TIME_LIMIT },
+    (options) => rules.syncRules({ site, paths }, options),
+  );
   if (args.is("json")) await output.json(SyncRulesResponseSchema, reply);
   else if (reply.status.length === 0) notice(`no rule is assigned to ${site}`);
   else await writeRuleStatus(output, reply.status);
@@ -227,7 +234,11 @@ async function adopt(run: CommandRun, [site = "", ...paths]: readonly string[]):
     if (canAsk(run.world)) await writeResults(output, results);
     await agreeToEffects(run, results, "Take these as Mooring's?");
   }
-  const reply = await rules.adoptRules({ ...request, dryRun }, timeLimit(run, TIME_LIMIT));
+  const reply = await longCall(
+    run,
+    { work: "adoption", after: AFTER, timeoutMs: TIME_LIMIT },
+    (options) => rules.adoptRules({ ...request, dryRun }, options),
+  );
   if (args.is("json")) return output.json(AdoptRulesResponseSchema, reply);
   if (reply.results.length === 0) return notice(`the rules of ${site} are equal to those here`);
   await writeResults(output, named(reply.results));

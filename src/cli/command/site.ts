@@ -20,6 +20,7 @@ import { checkDays, legend, readStrips, stripText } from "../day-strip.ts";
 import { confirmed, effectLine, writeResults as writeRecordResults } from "../effect.ts";
 import { CliFailure, EXIT } from "../failure.ts";
 import { printEvents } from "../follow.ts";
+import { longCall } from "../long-call.ts";
 import { printableLine } from "../output.ts";
 import { canAsk, confirm } from "../prompt.ts";
 import {
@@ -92,6 +93,8 @@ export const siteCommand: Command = {
 };
 
 const TIME_LIMIT = 180_000;
+/** What holds after an adoption or a sync was ended. */
+const AFTER = '"mooring site compare" shows what is left';
 
 async function add(run: CommandRun, [name = "", url = ""]: readonly string[]): Promise<void> {
   const { args, output, connectTo, notice } = run;
@@ -164,7 +167,11 @@ async function adopt(run: CommandRun, [name = "", ...keys]: readonly string[]): 
     if (preview.results.length > 0) await agree(run, `Adopt these values from ${name}?`);
   }
   const dryRun = args.is("dry-run");
-  const reply = await client.adoptSite({ ...request, dryRun }, timeLimit(run, TIME_LIMIT));
+  const reply = await longCall(
+    run,
+    { work: "adoption", after: AFTER, timeoutMs: TIME_LIMIT },
+    (options) => client.adoptSite({ ...request, dryRun }, options),
+  );
   if (args.is("json")) return output.json(AdoptSiteResponseSchema, reply);
   await writeResults(output, reply.results);
   const taken = reply.results.filter(({ outcome }) => outcome === "changed" || outcome === "added");
@@ -188,7 +195,11 @@ async function sync(run: CommandRun, [name = "", ...keys]: readonly string[]): P
     if (differences.length > 0) await agree(run, `Write these values to ${name}?`);
   }
   const dryRun = args.is("dry-run");
-  const reply = await client.syncSite({ ...request, dryRun }, timeLimit(run, TIME_LIMIT));
+  const reply = await longCall(
+    run,
+    { work: "sync", after: AFTER, timeoutMs: TIME_LIMIT },
+    (options) => client.syncSite({ ...request, dryRun }, options),
+  );
   if (args.is("json")) return output.json(SyncSiteResponseSchema, reply);
   if (dryRun) {
     await writeDifferences(output, reply.differences);

@@ -9,6 +9,7 @@ import {
 import { counted } from "../argument.ts";
 import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
 import { CliFailure, EXIT } from "../failure.ts";
+import { longCall } from "../long-call.ts";
 import {
   askNewPasswords,
   givenPasswords,
@@ -75,6 +76,8 @@ export const userCommand: Command = {
 
 /** Longer default time limit than that of other commands: each user is a call of the server. */
 const TIME_LIMIT = 180_000;
+/** What holds after a copy was ended. */
+const AFTER = '"mooring user compare" shows what is left';
 
 async function list(run: CommandRun, [site = ""]: readonly string[]): Promise<void> {
   const { args, output, connectTo } = run;
@@ -111,7 +114,9 @@ async function copy(
   const given = await givenPasswords(run);
   const request = { from, to, names, update: [...args.texts("update")] };
   const send = (dryRun: boolean, passwords: NewPasswords): Promise<CopyUsersResponse> =>
-    client.copyUsers({ ...request, ...passwords, dryRun }, timeLimit(run, TIME_LIMIT));
+    longCall(run, { work: "copy", after: AFTER, timeoutMs: TIME_LIMIT }, (options) =>
+      client.copyUsers({ ...request, ...passwords, dryRun }, options),
+    );
   if (args.is("dry-run")) return finish(run, await send(true, given ?? NO_PASSWORDS), to);
   if (args.is("yes") && given !== undefined) return finish(run, await send(false, given), to);
   const plan = await send(true, given ?? NO_PASSWORDS);
