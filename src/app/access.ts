@@ -174,7 +174,7 @@ const ADMIN: Caller = { name: ADMIN_NAME, tokenId: "", grant: ROOT };
  * any process, other tokens by the upstream. A token with a wrong checksum is not looked up.
  */
 export function identityBy(
-  ledger: Pick<Ledger, "look" | "snapshot">,
+  ledger: Pick<Ledger, "freshUnshared" | "snapshot">,
   registry: Pick<AccessRegistry, "fresh" | "find">,
   upstream: Pick<Upstream, "identify"> | undefined,
 ): Identity {
@@ -185,7 +185,9 @@ export function identityBy(
   return {
     // Refreshes both replicas: settings with the permanent token, and principals with their tokens.
     fresh: oncePerTick(() => {
-      const readings = [ledger.look(), registry.fresh()].filter((reading) => reading !== undefined);
+      const readings = [ledger.freshUnshared(), registry.fresh()].filter(
+        (reading) => reading !== undefined,
+      );
       return readings.length === 0 ? undefined : Promise.all(readings);
     }),
     whose: (sent, call) => {

@@ -156,8 +156,8 @@ export async function openMounts(
       ),
     onError: (error) => log.error({ err: error }, "failed to follow incidents"),
     times: {
-      ...(times.tick !== undefined && { beat: times.tick }),
-      ...(times.watch !== undefined && { look: times.watch }),
+      ...(times.tick !== undefined && { tick: times.tick }),
+      ...(times.watch !== undefined && { readInterval: times.watch }),
       ...(times.digest !== undefined && { digest: times.digest }),
       ...(times.down !== undefined && { down: times.down }),
       ...(times.pauses !== undefined && { pauses: times.pauses }),

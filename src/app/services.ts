@@ -256,7 +256,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     siteIdOf: (name) => registry.names().named(name).id,
     readSites: () => readSiteNames(registry),
     placeOf: incidents.placeOf,
-    coverage: (siteId) => ({ ...mounts.looked(siteId), interval: config.probeIntervalMs }),
+    coverage: (siteId) => ({ ...mounts.coverage(siteId), interval: config.probeIntervalMs }),
     driverOf,
     incidentCounts: incidents.counts,
     access: manager,

@@ -86,11 +86,11 @@ const PATIENCE = 2_000;
 export function createStatusService(deps: StatusDeps): StatusService {
   const { store, ledger, drivers, watchers, draining, version, database, now } = deps;
   const startTime = now();
-  let looked = Number.NEGATIVE_INFINITY;
+  let checkedAt = Number.NEGATIVE_INFINITY;
   let storeProblem: Promise<string | undefined> = Promise.resolve(undefined);
   const lookAtStore = (): Promise<string | undefined> => {
-    if (!hasCome(looked + FRESH, { now: now(), longest: FRESH })) return storeProblem;
-    looked = now();
+    if (!hasCome(checkedAt + FRESH, { now: now(), longest: FRESH })) return storeProblem;
+    checkedAt = now();
     storeProblem = answersInTime(store.oldestRevision()).then(
       (problem) => problem ?? store.problem(),
     );

@@ -217,7 +217,7 @@ function createTail(deps: {
   const shared = new Map<string, Promise<Progress>>();
   let job: Periodic | undefined;
   // Reads do not overlap: a slow one would set back the newest row.
-  const { run: look } = oneAtATime(async () => {
+  const { run: readNewest } = oneAtATime(async () => {
     const { seq, hash } = await store.head();
     headHash = hash;
     if (seq === head) return;
@@ -233,8 +233,8 @@ function createTail(deps: {
   const begin = (): Promise<void> => {
     readers += 1;
     // An unavailable store is polled again the next time.
-    job ??= startPeriodic(look, { interval, onError: () => undefined });
-    return look();
+    job ??= startPeriodic(readNewest, { interval, onError: () => undefined });
+    return readNewest();
   };
   const stop = (): void => {
     void job?.stop();

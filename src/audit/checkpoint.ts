@@ -71,7 +71,7 @@ export function startCheckpoints(deps: CheckpointsDeps): Checkpoints {
     // A smaller row number or an earlier time also needs a checkpoint.
     (Math.abs(seq - (last?.seq ?? 0)) >= MAX_ROWS ||
       Math.abs(now() - (last?.time ?? 0)) >= MAX_AGE);
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const head = await store.head();
     newest = head.seq;
     if (known !== undefined && !isDue(known, head.seq)) return;
@@ -82,7 +82,7 @@ export function startCheckpoints(deps: CheckpointsDeps): Checkpoints {
     known = next;
     onPublished(checkpointText({ ...next, origin: store.origin }));
   };
-  const job = startPeriodic(look, { interval, onError });
+  const job = startPeriodic(check, { interval, onError });
   return {
     published: () => known,
     newest: () => newest,

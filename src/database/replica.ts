@@ -7,14 +7,14 @@ import { freshFailure, StoreError } from "./error.ts";
  *
  * @returns a function whose result is that of the shared check, or its failure.
  */
-export function oncePerTick<T>(look: () => T | Promise<T>): () => Promise<T> {
+export function oncePerTick<T>(read: () => T | Promise<T>): () => Promise<T> {
   let shared: Promise<T> | undefined;
   const endOfTurn = (): Promise<T> =>
     new Promise((resolve, reject) => {
       setImmediate(() => {
         shared = undefined;
         try {
-          resolve(look());
+          resolve(read());
         } catch (error) {
           reject(error);
         }

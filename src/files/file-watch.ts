@@ -98,7 +98,7 @@ function createWatch(
   let seen: string | undefined;
   let settle: NodeJS.Timeout | undefined;
   let next: NodeJS.Timeout | undefined;
-  let looking = false;
+  let checking = false;
   let lookAgain = false;
   let closed = false;
 
@@ -114,7 +114,7 @@ function createWatch(
     if (identity === undefined) return;
     try {
       const watcher = watch(folder, { persistent: false }, (event, name) => {
-        if (event === "rename" || name === null || watched?.concerns(name)) look();
+        if (event === "rename" || name === null || watched?.concerns(name)) check();
       });
       watcher.on("error", () => unwatch(folder));
       folders.set(folder, { identity, watcher });
@@ -141,10 +141,10 @@ function createWatch(
     settle = setTimeout(onChange, quiet).unref();
   }
 
-  function look(): void {
+  function check(): void {
     lookAgain = true;
-    if (looking || closed) return;
-    looking = true;
+    if (checking || closed) return;
+    checking = true;
     clearTimeout(next);
     void lookUntilStill();
   }
@@ -154,14 +154,14 @@ function createWatch(
       lookAgain = false;
       await lookOnce();
     }
-    looking = false;
-    if (!closed) next = setTimeout(look, interval).unref();
+    checking = false;
+    if (!closed) next = setTimeout(check, interval).unref();
   }
 
   return {
     follow: (wanted) => {
       watched = wanted;
-      look();
+      check();
     },
     close: () => {
       closed = true;

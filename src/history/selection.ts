@@ -102,14 +102,14 @@ async function refuseUnknown(
   { kinds, grant, knownKeys }: SelectionDeps,
 ): Promise<void> {
   if (entries.length === 0) return;
-  const asked = entries.map(({ text, name, kinds: possible }) => {
+  const requested = entries.map(({ text, name, kinds: possible }) => {
     const permitted = possible.filter((kind) => kind.mayName(grant, name));
     if (permitted.length === 0) throw outsideLimits(grant);
     return { text, records: permitted.map((kind) => ({ kind, key: kind.storedKey(name) })) };
   });
   const known = new Map<RecordKind, ReadonlySet<string>>();
   for (const [kind, records] of Map.groupBy(
-    asked.flatMap(({ records }) => records),
+    requested.flatMap(({ records }) => records),
     (record) => record.kind,
   ))
     known.set(
@@ -119,7 +119,7 @@ async function refuseUnknown(
         records.map(({ key }) => key),
       ),
     );
-  const unknown = asked.find(
+  const unknown = requested.find(
     ({ records }) => !records.some(({ kind, key }) => known.get(kind)?.has(key) === true),
   );
   if (unknown === undefined) return;

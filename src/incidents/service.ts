@@ -9,7 +9,7 @@ import type { IncidentFilter, IncidentStore, StoredDelivery } from "./store.ts";
 /** Maximum number of open incidents in a stream. */
 const MAX_WATCHED = 1_000;
 /** Interval of reading the writes of other processes for all streams, in milliseconds. */
-const LOOK = 1_000;
+const READ_INTERVAL = 1_000;
 const MAX_NOTE = 500;
 
 export interface IncidentServiceDeps {
@@ -21,7 +21,7 @@ export interface IncidentServiceDeps {
   /** Aborted when streams are to end. */
   readonly stopping: AbortSignal;
   /** Interval of reading incidents while there are streams, in milliseconds. */
-  readonly look?: number | undefined;
+  readonly readInterval?: number | undefined;
 }
 
 /** Open incident with all that a stream shows of it. The same object until one member changes. */
@@ -65,7 +65,7 @@ export function createIncidentService(deps: IncidentServiceDeps): IncidentServic
       const open = await store.list({ open: true, limit: MAX_WATCHED });
       return withUnchanged(before, open.map(shown));
     },
-    interval: deps.look ?? LOOK,
+    interval: deps.readInterval ?? READ_INTERVAL,
     stopping: deps.stopping,
     ended: () => unavailable(message("SERVICE_STOPPING")),
   });

@@ -81,8 +81,8 @@ export interface IncidentsDeps {
   /** Other intervals for tests. */
   readonly times?:
     | {
-        readonly beat?: number;
-        readonly look?: number;
+        readonly tick?: number;
+        readonly readInterval?: number;
         readonly pauses?: readonly number[];
         /** Time for which notifications of one cause are collected. */
         readonly digest?: number;
@@ -155,7 +155,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     siteName,
     driverOf,
     stopping: ending.signal,
-    look: deps.times?.look,
+    readInterval: deps.times?.readInterval,
   });
   const changes = {
     store,
@@ -181,9 +181,9 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     tokens,
     now,
     onLook: ({ id, paused }, condition) => {
-      if (paused) days.look(id, { state: "unseen", reason: "" });
+      if (paused) days.observe(id, { state: "unseen", reason: "" });
       else
-        days.look(id, {
+        days.observe(id, {
           state: condition === undefined ? "works" : "fails",
           reason: condition?.message ?? "",
         });
@@ -234,7 +234,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     now,
     stopping: ending.signal,
     onError,
-    interval: deps.times?.beat,
+    interval: deps.times?.tick,
   });
   return {
     incidents: service,

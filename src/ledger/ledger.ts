@@ -66,7 +66,7 @@ export interface Ledger {
    */
   fresh(): Promise<Snapshot>;
   /** Like fresh, without sharing: synchronous if no process has committed. @throws as fresh. */
-  look(): void | Promise<void>;
+  freshUnshared(): void | Promise<void>;
   /** Reads commits of other processes unconditionally. @throws as fresh. */
   refresh(): Promise<Snapshot>;
   /**
@@ -166,7 +166,7 @@ export async function createLedger(deps: LedgerDeps): Promise<Ledger> {
 
   return {
     snapshot: () => snapshot,
-    look: fresh,
+    freshUnshared: fresh,
     fresh: oncePerTick(() => fresh()?.then(now) ?? snapshot),
     refresh: () => refresh().then(now),
     change: async (origin, decide, options) => {

@@ -106,7 +106,7 @@ export function withMountInput(
   const violations: Violation[] = [];
   // After those of values: the choice of sites is the last step of a new mount.
   const ofSites: Violation[] = [];
-  const lookInto =
+  const reportInto =
     (found: Violation[]) =>
     (at: string, problem: Text | undefined): void => {
       if (problem !== undefined)
@@ -115,14 +115,14 @@ export function withMountInput(
           description: problemAt(`${field}${at}`, problem),
         });
     };
-  const look = lookInto(violations);
+  const report = reportInto(violations);
   const driverName = input.driver ?? before?.driver ?? "";
   const driver = options.driverOf(driverName);
-  look("name", nameProblem(input.name));
+  report("name", nameProblem(input.name));
   if (before !== undefined && driverName !== before.driver)
-    look("driver", message("FIELD_IMMUTABLE"));
+    report("driver", message("FIELD_IMMUTABLE"));
   else if (driver === undefined)
-    look(
+    report(
       "driver",
       driverName === ""
         ? message("FIELD_REQUIRED")
@@ -132,18 +132,18 @@ export function withMountInput(
           }),
     );
   if (before === undefined && input.path === undefined)
-    look("mount_path", message("FIELD_REQUIRED"));
+    report("mount_path", message("FIELD_REQUIRED"));
   const path = cleanPath(input.path ?? before?.path ?? "");
-  look("mount_path", pathProblem(input.path ?? before?.path ?? "/"));
-  const siteIds = chosenSites(before, input.sites, options.sites, lookInto(ofSites));
-  const given = overridesById(input.overrides, options.sites, look);
+  report("mount_path", pathProblem(input.path ?? before?.path ?? "/"));
+  const siteIds = chosenSites(before, input.sites, options.sites, reportInto(ofSites));
+  const given = overridesById(input.overrides, options.sites, report);
   const items = merged(before?.items, input.config);
   const members = merged(before?.members, input.members);
   const overrides = withOverrides(before?.overrides ?? {}, given);
   const nameOf = (site: string): string => options.sites.nameOf(site) || site;
   for (const [site, override] of Object.entries(overrides))
     if (override.path !== "")
-      look(`overrides.${nameOf(site)}.mount_path`, pathProblem(override.path));
+      report(`overrides.${nameOf(site)}.mount_path`, pathProblem(override.path));
   const mount: Mount = {
     name: input.name,
     path,
@@ -173,9 +173,9 @@ export function withMountInput(
       }))
         if (options.carries || isUnchecked(input.unchecked, at, value))
           warnings.push(problemAt(at, problem));
-        else look(at, problem);
+        else report(at, problem);
   if (Buffer.byteLength(JSON.stringify(mount)) > MAX_BYTES)
-    look("config", message("MOUNT_TOO_LARGE", { most: MAX_BYTES / 1_024 }));
+    report("config", message("MOUNT_TOO_LARGE", { most: MAX_BYTES / 1_024 }));
   return {
     mount,
     violations: [...violations, ...ofSites],

@@ -59,7 +59,7 @@ export interface MountService {
   /** @throws NOT_FOUND; PERMISSION_DENIED. */
   get(name: string, grant: Grant): Mount;
   /** Enabled mounts on sites, Mooring's and others, with what is known about them. */
-  looked(siteId: string | undefined): {
+  coverage(siteId: string | undefined): {
     readonly mounts: readonly {
       readonly site: string;
       readonly path: string;

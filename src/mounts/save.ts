@@ -334,18 +334,18 @@ export function changedNames(
   }: { readonly nameOf: SiteNames["nameOf"]; readonly given?: ReadonlySet<string> },
 ): string[] {
   const names: string[] = [];
-  const look = (name: string, a: unknown, b: unknown): void => {
+  const compare = (name: string, a: unknown, b: unknown): void => {
     if (given.has(name) || JSON.stringify(a) !== JSON.stringify(b)) names.push(name);
   };
-  look("mount_path", before.path, after.path);
-  look("disabled", before.disabled, after.disabled);
-  look("content", before.content, after.content);
-  look("sites", before.siteIds, after.siteIds);
+  compare("mount_path", before.path, after.path);
+  compare("disabled", before.disabled, after.disabled);
+  compare("content", before.content, after.content);
+  compare("sites", before.siteIds, after.siteIds);
   for (const group of ["items", "members"] as const)
     for (const name of new Set([...Object.keys(before[group]), ...Object.keys(after[group])]))
-      look(name, ownValue(before[group], name), ownValue(after[group], name));
+      compare(name, ownValue(before[group], name), ownValue(after[group], name));
   for (const site of new Set([...Object.keys(before.overrides), ...Object.keys(after.overrides)]))
-    look(
+    compare(
       `overrides.${nameOf(site)}`,
       valuesOf(before.overrides[site]),
       valuesOf(after.overrides[site]),

@@ -25,8 +25,8 @@ import type { MountSync } from "./site/sync.ts";
 import { type Status, type StatusSources, statusOf } from "./status.ts";
 import { adoptMounts } from "./use-case/adopt.ts";
 import { copyMount } from "./use-case/copy.ts";
+import { mountCoverage } from "./use-case/coverage.ts";
 import { exportMounts } from "./use-case/export.ts";
-import { lookedMounts } from "./use-case/looked.ts";
 import { renameMount } from "./use-case/rename.ts";
 import { replaceCredential } from "./use-case/replace.ts";
 import { saveMounts } from "./use-case/save.ts";
@@ -89,7 +89,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     get: (name, grant) => changes.require(grant, view.all().get(name), name),
     saved: (names) => [...names].flatMap((name) => view.all().get(name) ?? []),
     statuses,
-    looked: lookedMounts({ view, sites, registry, sources }),
+    coverage: mountCoverage({ view, sites, registry, sources }),
     watch: feed.watch,
     onStatus,
     changed: () => changed(),

@@ -10,9 +10,9 @@ export function deleteRecords<R extends SiteRecord>(
   changes: RecordChanges<R>,
   field: string,
 ): (keys: readonly string[], caller: Caller, options?: ChangeOptions) => Promise<Saved> {
-  return async (asked, caller, options = {}) => {
-    requireKeys(field, asked);
-    const keys = [...new Set(asked)];
+  return async (requested, caller, options = {}) => {
+    requireKeys(field, requested);
+    const keys = [...new Set(requested)];
     return changes.commit(caller, options, (draft) =>
       keys.map((key) => {
         changes.require(caller.grant, draft.get(token, key), key);

@@ -82,7 +82,7 @@ export function withRuleInput(
 ): CheckedRule {
   const violations: Violation[] = [];
   const warnings: Text[] = [];
-  const look = (at: string, problem: Text | undefined): void => {
+  const report = (at: string, problem: Text | undefined): void => {
     if (problem !== undefined)
       violations.push({
         field: `${field}${at}`,
@@ -104,17 +104,17 @@ export function withRuleInput(
     return readValues(checked, (member, problem) => {
       if (carries || Object.hasOwn(asIs, member))
         warnings.push(problemAt(`${prefix}${member}`, problem));
-      else if (!Object.hasOwn(kept, member)) look(`${prefix}${member}`, problem);
+      else if (!Object.hasOwn(kept, member)) report(`${prefix}${member}`, problem);
     });
   };
-  look("path", pathProblem(input.path));
-  const siteIds = chosenSites(before, input.sites, sites, look);
-  const overrideInputs = overridesById(input.overrides, sites, look);
+  report("path", pathProblem(input.path));
+  const siteIds = chosenSites(before, input.sites, sites, report);
+  const overrideInputs = overridesById(input.overrides, sites, report);
   const { password, ...others } = read("", withoutMask(input.values), before?.values);
   const overrides: Record<string, RuleOverride> = isWhole ? {} : { ...before?.overrides };
   for (const [site, override] of Object.entries(overrideInputs)) {
     const prefix = `overrides.${sites.nameOf(site) || site}.`;
-    if (override.path !== "") look(`${prefix}path`, pathProblem(override.path));
+    if (override.path !== "") report(`${prefix}path`, pathProblem(override.path));
     const known = before?.overrides[site]?.values;
     const own = read(prefix, withoutMask(override.values), known);
     const kept = known?.password;
@@ -142,7 +142,7 @@ export function withRuleInput(
     revision: before?.revision ?? 0,
   };
   if (Buffer.byteLength(JSON.stringify(rule)) > MAX_BYTES)
-    look("overrides", message("RULE_TOO_LARGE", { most: MAX_BYTES / 1_024 }));
+    report("overrides", message("RULE_TOO_LARGE", { most: MAX_BYTES / 1_024 }));
   const given = [
     ...(isGiven(input.values) ? [""] : []),
     ...Object.entries(overrideInputs).flatMap(([site, { values }]) =>

@@ -26,23 +26,23 @@ export type ValueInput = Readonly<Partial<Record<RuleMember, unknown>>>;
 /**
  * Reads and checks values of a rule. A value of another JSON type is left out.
  *
- * @param look is called with each problem, which never quotes a password.
+ * @param report is called with each problem, which never quotes a password.
  */
 export function readValues(
   input: ValueInput,
-  look: (member: RuleMember, problem: Text) => void,
+  report: (member: RuleMember, problem: Text) => void,
 ): Partial<RuleValues> {
   const values: Record<string, RuleValues[RuleMember]> = {};
   for (const member of RULE_MEMBERS) {
     const value = input[member];
     if (value === undefined) continue;
     if (!hasType(value, NO_VALUES[member])) {
-      look(member, message(TYPE_PROBLEM[typeof NO_VALUES[member] as keyof typeof TYPE_PROBLEM]));
+      report(member, message(TYPE_PROBLEM[typeof NO_VALUES[member] as keyof typeof TYPE_PROBLEM]));
       continue;
     }
     const read = typeof value === "object" ? [...new Set(value)] : value;
     const problem = valueProblem(member, read);
-    if (problem !== undefined) look(member, problem);
+    if (problem !== undefined) report(member, problem);
     values[member] = read;
   }
   return values;

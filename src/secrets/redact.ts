@@ -47,7 +47,7 @@ function hiddenRanges(text: string, matcher: Matcher): readonly Range[] | undefi
   const seen = new Set<string>();
   let decoded = 0;
   /** @param isText whether the view is the text with fewer escapes, not a decoded part of it. */
-  const look = (view: View, depth: number, isText: boolean): void => {
+  const search = (view: View, depth: number, isText: boolean): void => {
     const characters = latin1(view.bytes);
     const place = isText ? characters : `${view.start(0)} ${view.end(0)} ${characters}`;
     if (seen.has(place)) return;
@@ -61,13 +61,13 @@ function hiddenRanges(text: string, matcher: Matcher): readonly Range[] | undefi
     if (isText) findCredentials(characters, hide);
     // Most words are no base64: nothing can be encoded in what they decode to.
     if (depth === MAX_DEPTH || !/[\x20-\x7e]{6}/.test(characters)) return;
-    for (const unescaped of unescapeView(view)) look(unescaped, depth + 1, isText);
+    for (const unescaped of unescapeView(view)) search(unescaped, depth + 1, isText);
     for (const run of decodeRuns(view)) {
       if (decoded > MAX_DECODED) return;
-      look(run, depth + 1, false);
+      search(run, depth + 1, false);
     }
   };
-  look(viewOf(text), 0, true);
+  search(viewOf(text), 0, true);
   return decoded > MAX_DECODED ? undefined : ranges;
 }
 

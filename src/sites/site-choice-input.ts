@@ -6,7 +6,7 @@ import type { SiteNames } from "./site-names.ts";
 export type ChosenSites = "all" | readonly string[];
 
 /** Adds the problem of a member; undefined: it has none. */
-type Look = (at: string, problem: Text | undefined) => void;
+type Report = (at: string, problem: Text | undefined) => void;
 
 /** Maximum number of sites that a record names. */
 const MAX_SITES = 200;
@@ -21,19 +21,19 @@ export function chosenSites(
   before: { readonly siteIds: SiteIds } | undefined,
   given: ChosenSites | undefined,
   sites: SiteNames,
-  look: Look,
+  report: Report,
 ): SiteIds {
   if (given === "all") return "all";
   if (given === undefined) {
-    if (before === undefined && sites.names.length > 1) look("sites", message("SITES_REQUIRED"));
+    if (before === undefined && sites.names.length > 1) report("sites", message("SITES_REQUIRED"));
     return before?.siteIds ?? "all";
   }
   const names = [...new Set(given)];
   if (names.length > MAX_SITES) {
-    look("sites", message("SITE_NAMES_INVALID", { most: MAX_SITES }));
+    report("sites", message("SITE_NAMES_INVALID", { most: MAX_SITES }));
     return [];
   }
-  for (const name of names) look("sites", sites.problemOf(name));
+  for (const name of names) report("sites", sites.problemOf(name));
   return names.flatMap((name) => sites.idOf(name) ?? []);
 }
 
@@ -41,11 +41,11 @@ export function chosenSites(
 export function overridesById<O>(
   overrides: Readonly<Record<string, O>> = {},
   sites: SiteNames,
-  look: Look,
+  report: Report,
 ): Readonly<Record<string, O>> {
   return Object.fromEntries(
     Object.entries(overrides).map(([name, override]) => {
-      look(`overrides.${name}`, sites.problemOf(name));
+      report(`overrides.${name}`, sites.problemOf(name));
       // The values for an unknown site are checked as well: all problems are reported together.
       return [sites.idOf(name) ?? name, override];
     }),

@@ -72,15 +72,15 @@ function decodeCounted(
 /** Reports whether a message type has a field of type `bytes`, also in nested messages. */
 const hasBytes = memoize((desc: DescMessage): boolean => {
   const seen = new Set<DescMessage>();
-  const look = (inner: DescMessage): boolean => {
+  const search = (inner: DescMessage): boolean => {
     if (seen.has(inner)) return false;
     seen.add(inner);
     return inner.fields.some(
       ({ scalar, message }) =>
-        scalar === ScalarType.BYTES || (message !== undefined && look(message)),
+        scalar === ScalarType.BYTES || (message !== undefined && search(message)),
     );
   };
-  return look(desc);
+  return search(desc);
 });
 
 function refusing<T>(decode: () => T): T {

@@ -59,7 +59,7 @@ export class SlowReaders {
   readonly #sessions = new Set<ServerHttp2Session>();
   /** Observations of waiting streams. */
   readonly #rests = new WeakMap<ServerHttp2Stream, Rest>();
-  #looking: NodeJS.Timeout | undefined;
+  #checks: NodeJS.Timeout | undefined;
   /** Number of streams that hold a reply: shared bytes are in memory once. */
   readonly #holders = new Map<Buffer, number>();
   #bytes = 0;
@@ -167,17 +167,17 @@ export class SlowReaders {
     session.once("close", () => {
       this.#sessions.delete(session);
       if (this.#sessions.size > 0) return;
-      clearInterval(this.#looking);
-      this.#looking = undefined;
+      clearInterval(this.#checks);
+      this.#checks = undefined;
     });
     // One timer for all streams, so that short calls need none.
-    this.#looking ??= setInterval(
-      () => this.#look(),
+    this.#checks ??= setInterval(
+      () => this.#check(),
       this.#bounds.patienceMs / CHECKS_PER_PATIENCE,
     ).unref();
   }
 
-  #look(): void {
+  #check(): void {
     const now = performance.now();
     for (const stream of [...this.#sessions].flatMap(openStreams)) {
       const before = this.#rests.get(stream);

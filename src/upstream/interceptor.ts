@@ -122,12 +122,14 @@ export function upstreamInterceptor(
     }
     // Clients also send back values that were shown before a restart.
     if (isVisitor && hasOwnRows(request.message as Message)) await behind.ownRows.refresh();
-    const asked = isVisitor ? ownLeftOut(method, request.message, behind) : request.message;
+    const requested = isVisitor ? ownLeftOut(method, request.message, behind) : request.message;
     const response = await next(
-      asked === request.message ? request : ({ ...request, message: asked } as typeof request),
+      requested === request.message
+        ? request
+        : ({ ...request, message: requested } as typeof request),
     );
     if (response.stream) return response;
-    const { maskSecrets = false } = asked as { maskSecrets?: boolean };
+    const { maskSecrets = false } = requested as { maskSecrets?: boolean };
     const visitor = isVisitor ? { masksSecrets: maskSecrets } : undefined;
     if (isVisitor && method === setting.saveSettings) {
       const accepted = request.header.get("accept-language") ?? undefined;
@@ -137,9 +139,9 @@ export function upstreamInterceptor(
     if (isVisitor && hasOwnRows(response.message as Message)) await behind.ownRows.refresh();
     const message = show(response.message as Message, method, behind, visitor);
     if (CHANGES.has(method)) {
-      await connectManager(method, asked as Message, behind);
+      await connectManager(method, requested as Message, behind);
       const { revision = 0n } = response.message as { revision?: bigint };
-      const { dryRun = false } = asked as { dryRun?: boolean };
+      const { dryRun = false } = requested as { dryRun?: boolean };
       const delivery = dryRun ? undefined : await behind.delivered(Number(revision));
       if (delivery?.outcome === "refused")
         throw refusal(delivery.refusals, method, request.message as Message);

@@ -4,7 +4,7 @@ import { makeToken } from "../../src/access/token-text.ts";
 import { identityBy } from "../../src/app/access.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 
-const ledgerOf = (token: string): Pick<Ledger, "look" | "snapshot"> =>
+const ledgerOf = (token: string): Pick<Ledger, "freshUnshared" | "snapshot"> =>
   ({ snapshot: () => ({ get: () => ({ value: token }) }) }) as never;
 
 async function identified(sent: string, permanent = "the permanent token") {

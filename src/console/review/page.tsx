@@ -33,7 +33,7 @@ export default function ReviewPage() {
   const contested = conflicts.value;
   const revision = useComputed(() => settings.value?.revision).value;
 
-  const look = async (): Promise<void> => {
+  const readNewest = async (): Promise<void> => {
     failure.value = undefined;
     try {
       changes.value = await preview(of);
@@ -47,7 +47,7 @@ export default function ReviewPage() {
     if (why.kind === "conflict") await catchUp();
   };
   useEffect(() => {
-    if (of.size > 0 && contested.length === 0 && !saving.peek()) void look();
+    if (of.size > 0 && contested.length === 0 && !saving.peek()) void readNewest();
   }, [of, contested.length, revision]);
 
   const commit = async (): Promise<void> => {
@@ -104,7 +104,7 @@ export default function ReviewPage() {
       <Violations />
       {refused.value && <Failed failure={refused.value} />}
       {failure.value && failure.value.violations.length === 0 && contested.length === 0 && (
-        <Failed failure={failure.value} retry={() => void look()} />
+        <Failed failure={failure.value} retry={() => void readNewest()} />
       )}
       {contested.length === 0 && violations.value.size === 0 && !failure.value && (
         <section class="sheet" aria-label={t("review.difference")}>

@@ -167,7 +167,7 @@ export function watchPlace(path: string, notify: Notify = () => undefined): Plac
   let told: string | undefined;
   /** Whether the last write has found no space: a quota is not visible in the free space. */
   let isFull = false;
-  const look = (): string | undefined => {
+  const check = (): string | undefined => {
     const lost = loss();
     if (lost === told) return lost;
     if (lost !== undefined) notify("error", `${lost}: saves are refused; ${CURE}`);
@@ -177,16 +177,16 @@ export function watchPlace(path: string, notify: Notify = () => undefined): Plac
   };
   const onError = (error: unknown): void => notify("error", `the database's files: ${error}`);
   const job =
-    path === ":memory:" ? undefined : startPeriodic(look, { interval: INTERVAL, onError });
+    path === ":memory:" ? undefined : startPeriodic(check, { interval: INTERVAL, onError });
   return {
     check: () => {
-      const lost = look();
+      const lost = check();
       if (lost !== undefined) throw new StoreError("failed", `${lost}; ${CURE}`);
     },
     problem: () => {
       if (path === ":memory:") return undefined;
       try {
-        if (look() !== undefined) return "the files of the database were deleted or replaced";
+        if (check() !== undefined) return "the files of the database were deleted or replaced";
         const { bavail, bsize } = statfsSync(dirname(path));
         if (isFull && canGrow(dirname(path))) isFull = false;
         return isFull || bavail * bsize < MIN_FREE ? "the disk of the database is full" : undefined;

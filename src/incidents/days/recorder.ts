@@ -1,7 +1,7 @@
 import type { Text } from "../../messages/message.ts";
 import { dayOf, KEPT_DAYS } from "./day.ts";
 import { firstSpan, isOutdated, type MountSpan, type MountState, nextSpan } from "./mount-span.ts";
-import { countLook, type SiteDay, type SiteSight } from "./site-day.ts";
+import { countObservation, type SiteDay, type SiteObservation } from "./site-day.ts";
 import type { DayChange, DayStore } from "./store.ts";
 
 /** Interval of storing the time of a site that does not change, in milliseconds. */
@@ -32,8 +32,8 @@ export interface DayRecorderDeps {
 export interface DayRecorder {
   /** Reads what another process has stored, and begins anew. */
   load(): Promise<void>;
-  /** Records a look at a site. */
-  look(siteId: string, sight: Pick<SiteSight, "state" | "reason">): void;
+  /** Records an observation of a site. */
+  observe(siteId: string, observation: Pick<SiteObservation, "state" | "reason">): void;
   /** Records a list of a site's mounts. */
   listed(siteId: string, mounts: readonly ListedMount[]): void;
   /** Stores what was recorded. */
@@ -44,7 +44,7 @@ export interface DayRecorder {
 
 /** A site in memory. */
 interface RecordedSite {
-  sight: SiteSight | undefined;
+  observation: SiteObservation | undefined;
   readonly days: Map<number, SiteDay>;
   readonly spans: Map<string, MountSpan>;
   /** Path by row, as last listed. */
@@ -68,7 +68,7 @@ export function createDayRecorder({ store, now }: DayRecorderDeps): DayRecorder 
     return site;
   };
   const count = (siteId: string, site: RecordedSite, time: number): void => {
-    for (const day of countLook(siteId, site.sight, time, (at) => site.days.get(at))) {
+    for (const day of countObservation(siteId, site.observation, time, (at) => site.days.get(at))) {
       site.days.set(day.day, day);
       site.unstored.add(day.day);
     }
@@ -105,12 +105,12 @@ export function createDayRecorder({ store, now }: DayRecorderDeps): DayRecorder 
       for (const day of days) siteOf(day.siteId).days.set(day.day, day);
       for (const span of stored) siteOf(span.siteId).spans.set(span.path, span);
     },
-    look: (siteId, { state, reason }) => {
+    observe: (siteId, { state, reason }) => {
       const site = siteOf(siteId);
       const at = now();
       count(siteId, site, at);
-      if (site.sight?.state !== state) site.storedAt = Number.NEGATIVE_INFINITY;
-      site.sight = { at, state, reason };
+      if (site.observation?.state !== state) site.storedAt = Number.NEGATIVE_INFINITY;
+      site.observation = { at, state, reason };
     },
     listed: (siteId, mounts) => {
       const site = siteOf(siteId);
@@ -205,7 +205,7 @@ export function createDayRecorder({ store, now }: DayRecorderDeps): DayRecorder 
 
 function newSite(): RecordedSite {
   return {
-    sight: undefined,
+    observation: undefined,
     days: new Map(),
     spans: new Map(),
     rows: new Map(),

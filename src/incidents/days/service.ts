@@ -48,13 +48,13 @@ export function createDayService({ store, sites, now }: DayServiceDeps): DayServ
   return {
     list: async (filter) => {
       const { siteId, after, limit } = filter;
-      const asked = byName(sites.sites()).filter(
+      const requested = byName(sites.sites()).filter(
         ({ id, name }) =>
           (siteId === undefined || id === siteId) && (after === undefined || name >= after.site),
       );
       const strips: Strip[] = [];
-      for (let at = 0; at < asked.length && strips.length < limit; at += SITES_AT_ONCE) {
-        const part = asked.slice(at, at + SITES_AT_ONCE);
+      for (let at = 0; at < requested.length && strips.length < limit; at += SITES_AT_ONCE) {
+        const part = requested.slice(at, at + SITES_AT_ONCE);
         const stored = await store.siteDays(part.map(({ id }) => id));
         const days = Map.groupBy(stored, (each) => each.siteId);
         for (const site of part) {

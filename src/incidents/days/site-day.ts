@@ -15,7 +15,7 @@ export interface SiteDay {
 }
 
 /** What Mooring sees of a site; `unseen`: it does not read the site, because it is paused. */
-export interface SiteSight {
+export interface SiteObservation {
   readonly at: number;
   readonly state: "works" | "fails" | "unseen";
   /** Failure; empty unless it fails. */
@@ -34,9 +34,9 @@ export const LONGEST_GAP = 180_000;
  *
  * @param before the look before; undefined: none in this process.
  */
-export function countLook(
+export function countObservation(
   siteId: string,
-  before: SiteSight | undefined,
+  before: SiteObservation | undefined,
   now: number,
   dayAt: (day: number) => SiteDay | undefined,
 ): readonly SiteDay[] {

@@ -8,7 +8,7 @@ export interface ShownDay {
   readonly day: number;
   readonly worked: number;
   readonly failed: number;
-  /** Time without a look; of the present day until now. */
+  /** Time without an observation; of the present day until now. */
   readonly unseen: number;
   /** First failure; empty: none. */
   readonly reason: Text;
@@ -55,7 +55,7 @@ function sum(days: readonly MountDay[], name: "failed" | "unseen"): number {
   return days.reduce((total, each) => total + each[name], 0);
 }
 
-/** @param site of this day; its last look may be stored a minute later. */
+/** @param site of this day; its last observation may be stored a minute later. */
 function shown(
   day: number,
   time: Pick<SiteDay, "worked" | "failed" | "reason"> | undefined,

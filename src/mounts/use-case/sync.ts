@@ -2,8 +2,8 @@ import { doneEntry } from "../../audit/entry.ts";
 import type { AuditEntry } from "../../audit/store.ts";
 import { notFound } from "../../messages/error.ts";
 import { message } from "../../messages/message.ts";
-import { askedKeys } from "../../records/asked.ts";
 import { MAX_SUBJECTS } from "../../records/limit.ts";
+import { requestedKeys } from "../../records/requested-keys.ts";
 import { onSite } from "../../sites/on-site.ts";
 import type { Site } from "../../sites/site.ts";
 import { pathOn } from "../../sites/site-choice.ts";
@@ -43,7 +43,7 @@ export function syncMounts(changes: MountChanges, deps: SyncDeps): MountService[
   const { view, registry, sync } = deps;
   return async (name, names, origin, signal) => {
     const site = await changes.siteNamed(name);
-    const asked = askedKeys(names, {
+    const asked = requestedKeys(names, {
       ofSite: view.wantedOf(site).map((mount) => mount.name),
       all: view.all(),
       unknown: changes.unknown,

@@ -8,11 +8,11 @@ import { notFound } from "../../messages/error.ts";
 import { joinTexts, message } from "../../messages/message.ts";
 import { didYouMean } from "../../messages/nearest.ts";
 import { ownValue } from "../../own-value.ts";
-import { askedKeys } from "../../records/asked.ts";
 import type { Caller, ChangeOptions, Saved } from "../../records/caller.ts";
 import { isRunning, type RecordChange, withEffects } from "../../records/effect.ts";
 import { createRecordEtag } from "../../records/etag.ts";
 import { MAX_SUBJECTS } from "../../records/limit.ts";
+import { requestedKeys } from "../../records/requested-keys.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { onSite } from "../../sites/on-site.ts";
 import type { KindOfSites } from "../../sites/record-effect.ts";
@@ -110,7 +110,7 @@ export function createRulesOnSites(deps: RulesOnSitesDeps): LiveRules {
       return compareResults(round, site, view.wantedOf(site), registry.records(site.id));
     },
     sync: async (site, paths, origin, signal) => {
-      const asked = askedKeys(paths, {
+      const asked = requestedKeys(paths, {
         ofSite: view.wantedOf(site).map(({ name }) => name),
         all: view.all(),
         unknown: (path) => {

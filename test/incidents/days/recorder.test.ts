@@ -84,7 +84,7 @@ async function start(begin = "2026-11-20T12:00:00Z") {
       }
       for (let minute = 0; minute <= minutes; minute += 1) {
         if (minute > 0) clock.now += MINUTE;
-        recorder.look(site.id, { state, reason });
+        recorder.observe(site.id, { state, reason });
         if (state === "works") recorder.listed(site.id, listedOf(mounts, rows));
         await recorder.store();
       }
@@ -242,7 +242,7 @@ test("processes that have the lease in turn count each minute once", async () =>
     const mounts: Mounts = { "/a": turn === 0 || turn === 3 ? "bad" : "works" };
     for (let minute = 0; minute <= 10; minute += 1) {
       if (minute > 0) clock.now += MINUTE;
-      recorder.look("s", { state: "works", reason: "" });
+      recorder.observe("s", { state: "works", reason: "" });
       recorder.listed("s", listedOf(mounts, {}));
       await recorder.store();
     }
@@ -272,13 +272,13 @@ test("a failure of the database loses no time", async () => {
   await recorder.load();
   for (const text of ["works", "bad", "works"])
     for (let minute = 0; minute < 2; minute += 1) {
-      recorder.look("s", { state: "works", reason: "" });
+      recorder.observe("s", { state: "works", reason: "" });
       recorder.listed("s", listedOf({ "/a": text }, {}));
       await expect(recorder.store()).rejects.toThrow("the disk is full");
       clock.now += MINUTE;
     }
   fails = false;
-  recorder.look("s", { state: "works", reason: "" });
+  recorder.observe("s", { state: "works", reason: "" });
   await recorder.store();
   expect(await store.incidents.days.siteDays()).toMatchObject([{ worked: 6 * MINUTE }]);
   expect(await store.incidents.days.mountDays("s", ["/a"])).toMatchObject([

@@ -102,9 +102,9 @@ function sitesOf(
   names: SiteNames,
   { choices }: ImportContext,
 ): { readonly sites: string[]; readonly unknown: string[]; readonly problem: Text } {
-  const asked = given.map((name) => choices.siteNames.get(name) ?? name);
-  const unknown = asked.filter((name) => names.idOf(name) === undefined);
-  const sites = asked.filter((name) => names.idOf(name) !== undefined);
+  const requested = given.map((name) => choices.siteNames.get(name) ?? name);
+  const unknown = requested.filter((name) => names.idOf(name) === undefined);
+  const sites = requested.filter((name) => names.idOf(name) !== undefined);
   const [first] = unknown;
   return { sites, unknown, problem: first === undefined ? "" : (names.problemOf(first) ?? "") };
 }

@@ -7,9 +7,9 @@ import type { MountView } from "../mount-view.ts";
 import type { MountRegistry } from "../site/registry.ts";
 import { type StatusSources, statusOf, unreadSite } from "../status.ts";
 
-type Looked = ReturnType<MountService["looked"]>;
+type Coverage = ReturnType<MountService["coverage"]>;
 
-export interface LookedDeps {
+export interface CoverageDeps {
   readonly view: Pick<MountView, "all">;
   readonly sites: Pick<SiteRegistry, "sites">;
   readonly registry: MountRegistry;
@@ -17,19 +17,19 @@ export interface LookedDeps {
 }
 
 /** Enabled mounts on sites, Mooring's and others, with what is known about them. */
-export function lookedMounts({
+export function mountCoverage({
   view,
   sites,
   registry,
   sources,
-}: LookedDeps): MountService["looked"] {
-  const ownOf = (site: Site, mount: Mount): Looked["mounts"] => {
+}: CoverageDeps): MountService["coverage"] {
+  const ownOf = (site: Site, mount: Mount): Coverage["mounts"] => {
     if (mount.disabled || !isOnSite(mount, site.id)) return [];
     const { state, listedAt } = statusOf(mount, site, sources);
     const isFailing = state === "failing" || state === "stuck";
     return [{ site: site.name, path: pathOn(mount, site.id), listedAt, isFailing }];
   };
-  const othersOf = (site: Site): Looked["mounts"] => {
+  const othersOf = (site: Site): Coverage["mounts"] => {
     const listings = registry.listings(site.id);
     return registry.site(site.id).extra.flatMap(({ path, disabled = false }) => {
       const listing = listings.get(path);
@@ -37,21 +37,21 @@ export function lookedMounts({
       return disabled ? [] : [{ site: site.name, path, listedAt: listing?.at ?? 0, isFailing }];
     });
   };
-  const unreadOf = (site: Site): Looked["unread"] => {
+  const unreadOf = (site: Site): Coverage["unread"] => {
     const cause = unreadSite(site, sources)?.cause ?? "";
     const { readAt } = registry.site(site.id);
     const isRead = cause === "" && !site.paused && readAt > 0;
     return isRead ? [] : [{ site: site.name, cause, readAt }];
   };
   return (siteId) => {
-    const asked = sites.sites().filter(({ id }) => siteId === undefined || id === siteId);
+    const chosen = sites.sites().filter(({ id }) => siteId === undefined || id === siteId);
     const all = [...view.all().values()];
     return {
-      mounts: asked.flatMap((site) => [
+      mounts: chosen.flatMap((site) => [
         ...all.flatMap((mount) => ownOf(site, mount)),
         ...othersOf(site),
       ]),
-      unread: asked.flatMap(unreadOf),
+      unread: chosen.flatMap(unreadOf),
     };
   };
 }

@@ -5,7 +5,7 @@ import type { ServiceError } from "../messages/error.ts";
  *
  * @param keys of the request; none: all of the site. @throws `unknown` and `elsewhere`.
  */
-export function askedKeys(
+export function requestedKeys(
   keys: readonly string[],
   records: {
     /** Keys of the site's records. */
@@ -20,9 +20,9 @@ export function askedKeys(
 ): readonly string[] {
   const known = new Set(records.ofSite);
   if (keys.length === 0) return [...known];
-  const asked = [...new Set(keys)];
-  for (const key of asked)
+  const requested = [...new Set(keys)];
+  for (const key of requested)
     if (!records.all.has(key)) throw records.unknown(key);
     else if (!known.has(key)) throw records.elsewhere(key);
-  return asked;
+  return requested;
 }
