@@ -158,9 +158,8 @@ async function update(
   }
 }
 
-/** The site paused on the server that it moves to; as before if it stays where it is. */
+/** The site, paused, if it moves to another server; as before if it stays where it is. */
 function pausedOnNewServer(before: Site, after: Site): Site {
   if (!changesAccess(changedMembers(before, after))) return before;
-  const { url, token, ca, pin } = after;
-  return Object.freeze({ ...before, url, token, ca, pin, paused: true });
+  return Object.freeze({ ...after, paused: true });
 }
