@@ -256,7 +256,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     listed: async (site, rows) => {
       if (!(await leading())) return;
       await registry.listed(site, rows);
-      days.listed(
+      await days.listed(
         site.id,
         rows.map((row) => listedMount(row, registry.at(site.id, row.mount_path), driverOf)),
       );

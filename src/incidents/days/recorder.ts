@@ -1,4 +1,5 @@
 import type { Text } from "../../messages/message.ts";
+import { createTicks } from "../../ticks.ts";
 import { dayOf, KEPT_DAYS } from "./day.ts";
 import { firstSpan, isOutdated, type MountSpan, type MountState, nextSpan } from "./mount-span.ts";
 import { countObservation, type SiteDay, type SiteObservation } from "./site-day.ts";
@@ -34,8 +35,8 @@ export interface DayRecorder {
   load(): Promise<void>;
   /** Records an observation of a site. */
   observe(siteId: string, observation: Pick<SiteObservation, "state" | "reason">): void;
-  /** Records a list of a site's mounts. */
-  listed(siteId: string, mounts: readonly ListedMount[]): void;
+  /** Records a list of a site's mounts, in ticks of the event loop. */
+  listed(siteId: string, mounts: readonly ListedMount[]): Promise<void>;
   /** Stores what was recorded. */
   store(): Promise<void>;
   /** Removes the oldest days, mounts that are gone since an earlier day, and removed sites. */
@@ -112,7 +113,8 @@ export function createDayRecorder({ store, now }: DayRecorderDeps): DayRecorder 
       if (site.observation?.state !== state) site.storedAt = Number.NEGATIVE_INFINITY;
       site.observation = { at, state, reason };
     },
-    listed: (siteId, mounts) => {
+    listed: async (siteId, mounts) => {
+      const ticks = createTicks();
       const site = siteOf(siteId);
       const day = dayOf(now());
       const at = site.days.get(day)?.worked ?? 0;
@@ -126,6 +128,10 @@ export function createDayRecorder({ store, now }: DayRecorderDeps): DayRecorder 
           move(site, span, path);
       }
       for (const { path, state, reason } of mounts) {
+        // The reason of a new failure is searched for secrets.
+        if (ticks.isDue()) await ticks.next();
+        // Another process has had the lease meanwhile.
+        if (sites.get(siteId) !== site) return;
         const span = site.spans.get(path);
         if (span === undefined) {
           const first = { state: state ?? "unseen", reason: state === "fails" ? reason() : "" };

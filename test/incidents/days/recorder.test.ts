@@ -85,7 +85,7 @@ async function start(begin = "2026-11-20T12:00:00Z") {
       for (let minute = 0; minute <= minutes; minute += 1) {
         if (minute > 0) clock.now += MINUTE;
         recorder.observe(site.id, { state, reason });
-        if (state === "works") recorder.listed(site.id, listedOf(mounts, rows));
+        if (state === "works") await recorder.listed(site.id, listedOf(mounts, rows));
         await recorder.store();
       }
     },
@@ -243,7 +243,7 @@ test("processes that have the lease in turn count each minute once", async () =>
     for (let minute = 0; minute <= 10; minute += 1) {
       if (minute > 0) clock.now += MINUTE;
       recorder.observe("s", { state: "works", reason: "" });
-      recorder.listed("s", listedOf(mounts, {}));
+      await recorder.listed("s", listedOf(mounts, {}));
       await recorder.store();
     }
   }
@@ -273,7 +273,7 @@ test("a failure of the database loses no time", async () => {
   for (const text of ["works", "bad", "works"])
     for (let minute = 0; minute < 2; minute += 1) {
       recorder.observe("s", { state: "works", reason: "" });
-      recorder.listed("s", listedOf({ "/a": text }, {}));
+      await recorder.listed("s", listedOf({ "/a": text }, {}));
       await expect(recorder.store()).rejects.toThrow("the disk is full");
       clock.now += MINUTE;
     }
