@@ -285,6 +285,8 @@ export const MESSAGES = {
   DO_THEN: "{remedy} {next}",
   DO_SYNC_MOUNT:
     'To mount it again: "mooring mount sync {site} {name}", or Mount again in the console.',
+  DO_BRING_RULES:
+    'Bring the folder rule to the site: "mooring rule list --site {site}" shows why it is not there, "mooring rule sync {site}" writes the rules of Mooring. The mount follows it.',
   DO_TEST_LATER: 'Test it again when it is there: "mooring mount test {name}".',
   DO_ENABLE_THERE: "To mount it again, disable and enable it on the site.",
   DO_GIVE_ITEMS: "Give the mount these values.",

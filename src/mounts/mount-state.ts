@@ -1,4 +1,4 @@
-import { message, type Text } from "../messages/message.ts";
+import { Message, message, type Text } from "../messages/message.ts";
 import type { State, Trouble } from "../sync/state.ts";
 
 /** Facts from which the state of a mount on a site is decided, by source. */
@@ -56,8 +56,12 @@ export function decideState(facts: StateFacts): State {
       since: 0,
     };
   if (facts.paused !== undefined) return { state: "waiting", ...facts.paused };
-  if (error !== "")
-    return { state: facts.isRetried ? "failing" : "stuck", cause: error, remedy: sync(), since: 0 };
+  if (error !== "") {
+    // The mount follows its rule by itself.
+    const waits = error instanceof Message && error.id === "MOUNT_WAITS_FOR_RULE";
+    const remedy = waits ? message("DO_BRING_RULES", { site }) : sync();
+    return { state: facts.isRetried ? "failing" : "stuck", cause: error, remedy, since: 0 };
+  }
   if (facts.unread !== undefined)
     return { state: facts.isLasting ? "stuck" : "failing", ...facts.unread };
   if (!facts.disabled) {

@@ -88,6 +88,7 @@ test.each([
   expect(there()).toEqual(atOnce);
   if (atOnce.length > 0) return;
   expect((await state())?.error).toContain("folder rule of /films");
+  expect((await state())?.remedy).toContain('"mooring rule sync quay"');
   await rules.syncRules({ site: "quay" });
   await expect.poll(there).toEqual(["/films"]);
   expect(quay.settings.rules.at("/films")).toMatchObject({ password: "p" });
