@@ -86,7 +86,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "settings",
     "sync",
   ],
-  // What mounts and folder rules have in common.
+  // Common parts of mounts and folder rules.
   records: ["access/grant.ts", "audit", "history", "ledger", "messages", "secrets", "sites"],
   mounts: [
     "access",
@@ -260,7 +260,7 @@ test("the reconciler names no kind of records", () => {
     expect(textOf(file), file).not.toMatch(/setting|mount/i);
 });
 
-/** What they may import from each other, the rule above has. */
+/** Imports among the three folders are checked by the test above. */
 test("transport, proxy and gateway compile without the product", () => {
   const folder = mkdtempSync(join(tmpdir(), "mooring-part-"));
   try {

@@ -89,7 +89,7 @@ export async function openApiPlugin(
   });
 }
 
-/** What runs here, its state, and the next step. */
+/** Start page: name, version and state of the service, and the next step for its visitor. */
 function startHtml(start: {
   readonly name: string;
   readonly description: string;

@@ -362,7 +362,7 @@ function databaseText({ database }: Config): string {
   return database.dialect === "sqlite" ? `sqlite:${database.filename}` : database.place;
 }
 
-/** Whether the upstream answers; undefined before first contact. */
+/** State of the upstream: true if it answers; undefined before the first contact. */
 function upstreamAnswers(sites: SiteService): boolean | undefined {
   const view = sites.list().find(({ site }) => site.upstream);
   return view === undefined ? undefined : !errorOf(view);

@@ -311,10 +311,10 @@ function refuseUnknownServers(
 }
 
 /**
- * Says of an entry that it was changed here after the archive was made: what an archive of this
- * database has was stored here then.
+ * Marks the result of an entry as newer (`isNewer`) if the stored entry differs from an archive of this
+ * database: the archive has the values of its time, so that another value was stored later.
  *
- * @param own archive of this database; undefined: another source. Whole: no entry was edited.
+ * @param own archive of this database; undefined: another source. `isWhole`: no entry of it can be edited.
  */
 function withAge(result: PartResult, own: { readonly isWhole: boolean } | undefined): PartResult {
   const { differs, kept, replacedSecrets } = result;

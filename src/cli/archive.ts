@@ -46,12 +46,12 @@ export const NOUNS: Readonly<Record<string, string>> = {
   servers: "server",
 };
 
-/** What holds after an import or a restore was ended. */
-export const AFTER_END =
+/** Note of the error after Ctrl-C has ended an import or a restore. */
+export const INTERRUPT_NOTE =
   "parts that were complete stay; the same command with --dry-run shows what is left";
 
 /** An export as a long call. */
-export const EXPORT = { work: "export", after: "nothing was written" };
+export const EXPORT = { work: "export", interruptNote: "nothing was written" };
 
 /** Parts in `--only`. */
 export function readOnly(args: Arguments): readonly string[] {
@@ -172,7 +172,7 @@ export async function importArchive(
   const request = { ...(await readImportFile(run, file, only)), ...readImportChoices(run, only) };
   const client = await run.connectTo(BackupService);
   const reply = await confirmed(run, (dryRun) =>
-    longCall(run, { work: "import", after: AFTER_END }, (options) =>
+    longCall(run, { work: "import", interruptNote: INTERRUPT_NOTE }, (options) =>
       client.importArchive({ ...request, dryRun }, options),
     ),
   );

@@ -28,7 +28,7 @@ export interface Command {
   readonly anonymous?: true;
   /** Minimum and maximum number of positional arguments; with actions, these decide the maximum. */
   readonly positionals: readonly [min: number, max: number];
-  /** Flag that has what a further argument would be, such as `--group GROUPS`. */
+  /** Flag for a value that users give as a further argument by mistake, such as `--group GROUPS`. */
   readonly instead?: string;
   /**
    * Runs the command; a return is success.
@@ -67,7 +67,7 @@ export interface Action {
   readonly count: number | readonly [min: number, max: number];
   /** Accepted flags of its command. Default: all. */
   readonly flags?: readonly FlagName[];
-  /** Flag that has what a further argument would be, such as `--site NAME`. */
+  /** Flag for a value that users give as a further argument by mistake, such as `--site NAME`. */
   readonly instead?: string;
   /** It removes or ends something: without a terminal it needs `--yes`. */
   readonly removes?: true;

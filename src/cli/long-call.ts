@@ -3,30 +3,30 @@ import type { CommandRun } from "./command.ts";
 import { CliFailure, EXIT } from "./failure.ts";
 import { timeLimit } from "./time-limit.ts";
 
-/** Default time limit, that of a call that reads or writes all of a service, in milliseconds. */
+/** Default time limit in milliseconds: for a call that reads or writes all data of a service. */
 const TIME_LIMIT = 120_000;
-/** Interval of the line that shows the time, in milliseconds. */
+/** Update interval of the elapsed time, in milliseconds. */
 const INTERVAL = 1_000;
 
-/** Work of a long call. */
+/** Name, error note and time limit of a long call. */
 interface LongWork {
   readonly work: string;
-  readonly after: string;
+  readonly interruptNote: string;
   readonly timeoutMs?: number;
 }
 
 /**
- * Makes a call that may take long. From one second on, a terminal shows how long it takes; Ctrl-C ends
- * it.
+ * Makes a call with a long time limit. After one second, a terminal shows the elapsed time; Ctrl-C
+ * cancels the call.
  *
- * @param work its name, such as `restore`.
- * @param after what holds after an end by Ctrl-C, as a sentence.
+ * @param work noun of the call for messages, such as `restore`.
+ * @param interruptNote sentence of the error after Ctrl-C: what was stored, or how to see what is left.
  * @param timeoutMs time limit in milliseconds, unless --timeout sets one. Default: 120 s.
  * @throws CliFailure after Ctrl-C.
  */
 export async function longCall<T>(
   run: Pick<CommandRun, "args" | "errors" | "world">,
-  { work, after, timeoutMs = TIME_LIMIT }: LongWork,
+  { work, interruptNote, timeoutMs = TIME_LIMIT }: LongWork,
   call: (options: CallOptions) => Promise<T>,
 ): Promise<T> {
   const ended = new AbortController();
@@ -36,14 +36,14 @@ export async function longCall<T>(
     return await call({ ...timeLimit(run, timeoutMs), signal: ended.signal });
   } catch (error) {
     if (!ended.signal.aborted) throw error;
-    throw new CliFailure(EXIT.failed, `${work} was ended by Ctrl-C; ${after}`);
+    throw new CliFailure(EXIT.failed, `${work} was ended by Ctrl-C; ${interruptNote}`);
   } finally {
     forget();
     line.remove();
   }
 }
 
-/** Shows the time on a terminal. */
+/** Shows the elapsed time on a terminal. */
 function showTime({ errors }: Pick<CommandRun, "errors">, work: string): { remove(): void } {
   if (!errors.isTerminal) return { remove: () => undefined };
   let seconds = 0;

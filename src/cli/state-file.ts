@@ -19,7 +19,7 @@ import { documentOf, loadStateFile, MAX_BYTES, type StateFile } from "../state-f
 import { MAX_FILE_BYTES } from "../state-file/reference.ts";
 import { readKnownSettings } from "../state-file/shapes.ts";
 import { type WrittenSecret, writeStateFile } from "../state-file/write.ts";
-import { AFTER_END, checkFree, EXPORT, NOUNS, readOnly, writeReport } from "./archive.ts";
+import { checkFree, EXPORT, INTERRUPT_NOTE, NOUNS, readOnly, writeReport } from "./archive.ts";
 import { counted } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
 import { agreeToEffects, effectLine } from "./effect.ts";
@@ -80,8 +80,10 @@ async function importFile(
     dryRun,
   };
   try {
-    return await longCall(run, { work: dryRun ? "plan" : "apply", after: AFTER_END }, (options) =>
-      client.importArchive(request, options),
+    return await longCall(
+      run,
+      { work: dryRun ? "plan" : "apply", interruptNote: INTERRUPT_NOTE },
+      (options) => client.importArchive(request, options),
     );
   } catch (error) {
     const violations = ConnectError.from(error)

@@ -158,7 +158,7 @@ class Reader {
     return !this.#take(closing);
   }
 
-  /** Reads what is behind a member or element. @returns whether another one follows. */
+  /** Reads the comma or the closing bracket after a member or element. @returns whether another one follows. */
   #continues(closing: string): boolean {
     this.#skipSpace();
     if (this.#take(",")) return true;

@@ -13,7 +13,7 @@ export interface WatchedDeps<R, T, S extends object> {
   /** Sources, which are compared by identity: each is the same object until it changes. */
   readonly source: () => S;
   readonly records: () => ReadonlyMap<string, R>;
-  /** What a stream shows of a record. */
+  /** Converts a record to the value that a stream sends. */
   readonly shown: (record: R) => T;
   readonly isSame: (a: T, b: T) => boolean;
 }

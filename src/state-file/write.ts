@@ -25,7 +25,7 @@ export interface WriteOptions {
   readonly comment: string;
 }
 
-/** What a reader of the file needs to know about each section. */
+/** Comment of each section in a written file. */
 const COMMENTS: Readonly<Record<string, string>> = {
   sites: " Servers. A site in mode follow gets settings and mounts.",
   settings: " Settings whose value is not the default.",

@@ -7,7 +7,7 @@ import { start } from "./world.ts";
 
 useService({ MOORING_BACKUP_DIR: "backups", MOORING_BACKUP_PASSPHRASE: "of the service" });
 
-const WORK = { work: "restore", after: "parts that were complete stay" };
+const WORK = { work: "restore", interruptNote: "parts that were complete stay" };
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
 afterEach(() => void vi.useRealTimers());

@@ -109,7 +109,7 @@ describe("the JSON reader with positions", () => {
   });
 });
 
-/** What a reader makes of a text: its value, or the position and reason of its error. */
+/** Outcome of reading a text: the value, or the position and reason of the error. */
 async function outcomeOf(read: () => unknown): Promise<unknown> {
   try {
     return { value: await read() };

@@ -96,7 +96,7 @@ test("another new server in place of an existing one is a choice, and the stored
 test("the same restore completes one that ended before the new server had its users", async () => {
   const to = as(resumed.port);
   const { url, token } = { url: spare.url, token: spare.token() };
-  // What an ended restore leaves: the site, paused.
+  // State after an interrupted restore: the site exists and is paused.
   await to.sites.createSite({ site: { name: "home", url, token, paused: true } });
   const newServer = { home: { url, token } };
   const request = { document, passphrase: PASSPHRASE, newServers: newServer };

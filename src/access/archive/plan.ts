@@ -21,7 +21,7 @@ const MAX_TOKENS = 1_000;
 /** Reads of the state before an import. */
 export type Known = Pick<AccessTransaction, "principalNamed" | "token" | "tokenCount">;
 
-/** What an import does with one entry. */
+/** Planned change of a principal and its tokens by one entry of an archive. */
 export interface PrincipalPlan {
   readonly name: string;
   readonly result: EntryResult;
@@ -98,7 +98,7 @@ function memberOf(tokenId: string): string {
   return `tokens.${tokenId}`;
 }
 
-/** What an import does with the tokens of an entry. */
+/** Planned changes of the tokens of an entry. */
 interface TokensPlan {
   /** New and changed tokens. */
   readonly tokens: StoredToken[];

@@ -16,10 +16,10 @@ import { LIMITS } from "../../archive/readable.ts";
 import type { CheckedBackup } from "../../backups/check.ts";
 import { quote } from "../../config/complaint.ts";
 import {
-  AFTER_END,
   checkFree,
   countsText,
   endImport,
+  INTERRUPT_NOTE,
   readImportChoices,
   readImportFile,
   readOnly,
@@ -118,11 +118,11 @@ async function createBackup(run: CommandRun): Promise<void> {
     download: path !== undefined,
     includeServerOwn: args.is("include-server-own"),
   };
-  const after =
+  const interruptNote =
     path === undefined
       ? '"mooring backup list" shows whether it was stored before'
       : "nothing was written";
-  const reply = await longCall(run, { work: "backup", after }, (options) =>
+  const reply = await longCall(run, { work: "backup", interruptNote }, (options) =>
     client.createBackup(request, options),
   );
   const { document, backup, counts, removed, omissions, revision } = reply;
@@ -181,8 +181,8 @@ async function check(run: CommandRun, [source = ""]: readonly string[]): Promise
   }
   const client = await run.connectTo(BackupService);
   const passphrase = givenPassphrase(args, world) ?? "";
-  const after = "whether the backup is good is not known";
-  const reply = await longCall(run, { work: "check", after }, (options) =>
+  const interruptNote = "the check was not completed";
+  const reply = await longCall(run, { work: "check", interruptNote }, (options) =>
     client.checkBackup({ name: source, passphrase }, options),
   );
   if (args.is("json")) await output.json(CheckBackupResponseSchema, reply);
@@ -254,7 +254,7 @@ async function restore(run: CommandRun, [source = ""]: readonly string[]): Promi
   const request = { ...from, ...readImportChoices(run, only), newServers };
   const client = await run.connectTo(BackupService);
   const call = (dryRun: boolean) =>
-    longCall(run, { work: "restore", after: AFTER_END }, (options) =>
+    longCall(run, { work: "restore", interruptNote: INTERRUPT_NOTE }, (options) =>
       client.restoreBackup({ ...request, dryRun }, options),
     );
   if (!args.is("dry-run") && !args.is("yes")) {
@@ -328,8 +328,10 @@ async function prune(run: CommandRun): Promise<void> {
   const { args, output, world } = run;
   const client = await run.connectTo(BackupService);
   const call = (dryRun: boolean) =>
-    longCall(run, { work: "prune", after: '"mooring backup list" shows what is left' }, (options) =>
-      client.pruneBackups({ dryRun }, options),
+    longCall(
+      run,
+      { work: "prune", interruptNote: '"mooring backup list" shows what is left' },
+      (options) => client.pruneBackups({ dryRun }, options),
     );
   if (!args.is("dry-run") && !args.is("yes")) {
     requireYes(run, "backup prune");

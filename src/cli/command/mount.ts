@@ -126,8 +126,8 @@ export const mountCommand: Command = {
 
 /** Time limit in milliseconds: creating a mount may take a site two minutes. */
 const TIME_LIMIT = 180_000;
-/** What holds after an adoption or a sync was ended. */
-const AFTER = '"mooring mount compare" shows what is left';
+/** Note of the error after Ctrl-C has ended an adoption or a sync. */
+const INTERRUPT_NOTE = '"mooring mount compare" shows what is left';
 
 /** Time limit in milliseconds of a test: its last listing begins after at most 150 s. */
 const TEST_TIME_LIMIT = 300_000;
@@ -316,7 +316,7 @@ async function sync(run: CommandRun, [site = "", ...names]: readonly string[]): 
   );
   const reply = await longCall(
     run,
-    { work: "sync", after: AFTER, timeoutMs: TIME_LIMIT },
+    { work: "sync", interruptNote: INTERRUPT_NOTE, timeoutMs: TIME_LIMIT },
     (options) => mounts.syncMounts({ site, names }, options),
   );
   if (args.is("json")) await output.json(SyncMountsResponseSchema, reply);
@@ -342,7 +342,7 @@ async function test(run: CommandRun, given: readonly string[]): Promise<void> {
   const mounts = await client(run);
   const names = await expandPatterns(run, given, { noun: "mount", list: () => pathsOf(mounts) });
   const request = { names: [...names], site: args.text("site") ?? "" };
-  const tested = { work: "test", after: "nothing was changed", timeoutMs: TEST_TIME_LIMIT };
+  const tested = { work: "test", interruptNote: "nothing was changed", timeoutMs: TEST_TIME_LIMIT };
   const reply = await longCall(run, tested, (options) => mounts.testMounts(request, options));
   const { tests } = reply;
   if (args.is("json")) await output.json(TestMountsResponseSchema, reply);
@@ -371,7 +371,7 @@ async function adopt(run: CommandRun, [site = "", ...names]: readonly string[]):
   }
   const reply = await longCall(
     run,
-    { work: "adoption", after: AFTER, timeoutMs: TIME_LIMIT },
+    { work: "adoption", interruptNote: INTERRUPT_NOTE, timeoutMs: TIME_LIMIT },
     (options) => mounts.adoptMounts({ ...request, dryRun }, options),
   );
   if (args.is("json")) return output.json(AdoptMountsResponseSchema, reply);

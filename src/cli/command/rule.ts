@@ -79,8 +79,8 @@ export const ruleCommand: Command = {
 
 /** Time limit in milliseconds: a site may take a while. */
 const TIME_LIMIT = 60_000;
-/** What holds after an adoption or a sync was ended. */
-const AFTER = '"mooring rule compare" shows what is left';
+/** Note of the error after Ctrl-C has ended an adoption or a sync. */
+const INTERRUPT_NOTE = '"mooring rule compare" shows what is left';
 
 const client = (run: CommandRun) => run.connectTo(RuleService);
 
@@ -207,7 +207,7 @@ async function sync(run: CommandRun, [site = "", ...paths]: readonly string[]): 
   await agreeToEffects(run, plan, `Bring ${what} to ${site}?`);
   const reply = await longCall(
     run,
-    { work: "sync", after: AFTER, timeoutMs: TIME_LIMIT },
+    { work: "sync", interruptNote: INTERRUPT_NOTE, timeoutMs: TIME_LIMIT },
     (options) => rules.syncRules({ site, paths }, options),
   );
   if (args.is("json")) await output.json(SyncRulesResponseSchema, reply);
@@ -236,7 +236,7 @@ async function adopt(run: CommandRun, [site = "", ...paths]: readonly string[]):
   }
   const reply = await longCall(
     run,
-    { work: "adoption", after: AFTER, timeoutMs: TIME_LIMIT },
+    { work: "adoption", interruptNote: INTERRUPT_NOTE, timeoutMs: TIME_LIMIT },
     (options) => rules.adoptRules({ ...request, dryRun }, options),
   );
   if (args.is("json")) return output.json(AdoptRulesResponseSchema, reply);

@@ -93,8 +93,8 @@ export const siteCommand: Command = {
 };
 
 const TIME_LIMIT = 180_000;
-/** What holds after an adoption or a sync was ended. */
-const AFTER = '"mooring site compare" shows what is left';
+/** Note of the error after Ctrl-C has ended an adoption or a sync. */
+const INTERRUPT_NOTE = '"mooring site compare" shows what is left';
 
 async function add(run: CommandRun, [name = "", url = ""]: readonly string[]): Promise<void> {
   const { args, output, connectTo, notice } = run;
@@ -169,7 +169,7 @@ async function adopt(run: CommandRun, [name = "", ...keys]: readonly string[]): 
   const dryRun = args.is("dry-run");
   const reply = await longCall(
     run,
-    { work: "adoption", after: AFTER, timeoutMs: TIME_LIMIT },
+    { work: "adoption", interruptNote: INTERRUPT_NOTE, timeoutMs: TIME_LIMIT },
     (options) => client.adoptSite({ ...request, dryRun }, options),
   );
   if (args.is("json")) return output.json(AdoptSiteResponseSchema, reply);
@@ -197,7 +197,7 @@ async function sync(run: CommandRun, [name = "", ...keys]: readonly string[]): P
   const dryRun = args.is("dry-run");
   const reply = await longCall(
     run,
-    { work: "sync", after: AFTER, timeoutMs: TIME_LIMIT },
+    { work: "sync", interruptNote: INTERRUPT_NOTE, timeoutMs: TIME_LIMIT },
     (options) => client.syncSite({ ...request, dryRun }, options),
   );
   if (args.is("json")) return output.json(SyncSiteResponseSchema, reply);

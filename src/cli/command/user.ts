@@ -76,8 +76,8 @@ export const userCommand: Command = {
 
 /** Longer default time limit than that of other commands: each user is a call of the server. */
 const TIME_LIMIT = 180_000;
-/** What holds after a copy was ended. */
-const AFTER = '"mooring user compare" shows what is left';
+/** Note of the error after Ctrl-C has ended a copy. */
+const INTERRUPT_NOTE = '"mooring user compare" shows what is left';
 
 async function list(run: CommandRun, [site = ""]: readonly string[]): Promise<void> {
   const { args, output, connectTo } = run;
@@ -114,8 +114,10 @@ async function copy(
   const given = await givenPasswords(run);
   const request = { from, to, names, update: [...args.texts("update")] };
   const send = (dryRun: boolean, passwords: NewPasswords): Promise<CopyUsersResponse> =>
-    longCall(run, { work: "copy", after: AFTER, timeoutMs: TIME_LIMIT }, (options) =>
-      client.copyUsers({ ...request, ...passwords, dryRun }, options),
+    longCall(
+      run,
+      { work: "copy", interruptNote: INTERRUPT_NOTE, timeoutMs: TIME_LIMIT },
+      (options) => client.copyUsers({ ...request, ...passwords, dryRun }, options),
     );
   if (args.is("dry-run")) return finish(run, await send(true, given ?? NO_PASSWORDS), to);
   if (args.is("yes") && given !== undefined) return finish(run, await send(false, given), to);

@@ -6,7 +6,7 @@ import { t } from "../i18n/language.ts";
 import { Button } from "./button.tsx";
 import { Notice } from "./state.tsx";
 
-/** How the inputs of a form are kept in the tab until they are saved. */
+/** Format of the unsaved inputs of a form in the storage of the tab. */
 export interface DraftFormat<D> {
   /** Name of the form, such as `mount:films`. */
   readonly name: string;
@@ -33,7 +33,7 @@ export interface KeptDraft<D> {
   forget(): void;
 }
 
-/** What is stored of a draft. */
+/** Stored form of a draft. */
 interface Stored {
   readonly value: unknown;
   readonly secrets: readonly string[];
@@ -77,7 +77,7 @@ function restore<D>({ name, read }: DraftFormat<D>) {
   }
 }
 
-/** Tells that the form shows inputs from before a reload, and which secrets must be typed again. */
+/** Notice that the form shows inputs from before a reload, with the secrets to type again. */
 export function KeptNotice({ of }: { readonly of: Omit<KeptDraft<never>, "draft"> }) {
   if (of.lost === undefined) return null;
   return (
@@ -89,7 +89,7 @@ export function KeptNotice({ of }: { readonly of: Omit<KeptDraft<never>, "draft"
   );
 }
 
-/** Tells that a typed secret is not kept. */
+/** Notice that a typed secret is not kept. */
 export function SecretHint({ of }: { readonly of: Omit<KeptDraft<never>, "draft"> }) {
   return of.hasSecrets ? <p class="quiet small">{t("kept.hint")}</p> : null;
 }

@@ -56,7 +56,7 @@ export function MountFields({ draft, info, wrong, set }: MountFieldsProps) {
   );
 }
 
-/** Name of a new mount, its sites, and what Mooring does with it. */
+/** Name of a new mount, its sites and its management by Mooring. */
 function MountItself({ draft, wrong, set }: Omit<MountFieldsProps, "info">) {
   return (
     <section class="sheet block block-form" aria-label={t("mount.itself")}>

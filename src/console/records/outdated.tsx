@@ -54,7 +54,7 @@ export function useNewerState<R extends Stored, D extends { readonly base: R | u
   };
 }
 
-/** Tells that a record has changed under the inputs of its form, and how to continue. */
+/** Notice that another client has changed the record of a form, with the ways to continue. */
 export function Outdated({ of }: { readonly of: NewerState | undefined }) {
   if (of === undefined) return null;
   return (

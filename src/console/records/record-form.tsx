@@ -110,7 +110,7 @@ export function useRecordForm<
   };
 }
 
-/** Frame of the form: what happened meanwhile, the fields, the outcome and the buttons. */
+/** Frame of the form: notices of a newer state and of kept inputs, fields, outcome and buttons. */
 export function RecordFrame<D, Result>(props: {
   readonly form: RecordForm<D, Result>;
   readonly mayWrite: boolean;

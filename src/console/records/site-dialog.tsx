@@ -16,11 +16,11 @@ export interface SiteCall {
   readonly timeoutMs: number;
 }
 
-/** Something that is done with the records of a site after a preview. */
+/** Action on the records of a site, with a preview. */
 export interface SiteAction {
   /** Label of the button of the preview. */
   readonly preview: string;
-  /** Label of the button that does it; undefined: the token does not allow it. */
+  /** Label of the button of the change; undefined: the token does not allow it. */
   readonly commit: string | undefined;
   /** Whether the change is in the history, with a reason. */
   readonly hasReason: boolean;

@@ -107,7 +107,7 @@ export function SiteForm(props: { readonly site?: Site; readonly onClose: () => 
 
 /** Effects of a change of a site that must be confirmed. */
 interface Plan {
-  /** Inputs that they are about. */
+  /** Inputs of the dry run. */
   readonly of: SiteDraft;
   readonly results: readonly RecordResult[];
 }

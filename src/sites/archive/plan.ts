@@ -40,7 +40,7 @@ export interface SitePlanDeps {
   readonly newId: () => string;
 }
 
-/** What an import does with one entry. */
+/** Planned change of a site by one entry of an archive. */
 export interface SitePlan {
   readonly result: EntryResult;
   /** Site after the import; undefined: it stays as it is, or is not imported. */

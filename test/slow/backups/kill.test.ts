@@ -68,7 +68,7 @@ function versionsOf(entries: readonly Entry[] = []): readonly string[] {
   return VERSIONS.filter((version) => text.includes(version));
 }
 
-/** What holds after each kill. @returns whether everything is of one version. */
+/** Asserts after a kill that each entry is complete. @returns whether all entries are of one version. */
 async function check(services: LocalServices): Promise<boolean> {
   const { settings, mounts = [], rules = [], ...others } = await stored(services);
   const { sites = [], webhooks = [], principals = [] } = others;

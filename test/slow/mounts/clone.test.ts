@@ -82,7 +82,7 @@ test("a site that follows gets a change, and a change made on it is reverted", a
   const remark = async () =>
     (await rows(quay)).find(({ mount_path: path }) => path === "/films")?.["remark"];
   await expect.poll(remark).toBe("from Mooring");
-  // What is there when a push is read back counts as the driver's own form of the values.
+  // The push has to end first: a change before its read would be part of it.
   await expect
     .poll(async () => (await admin().mounts.getMount({ name: "films" })).mount?.status)
     .toMatchObject([{}, { site: "quay", agrees: true }]);

@@ -33,7 +33,7 @@ export interface WebhookPlanDeps {
   readonly newId: () => string;
 }
 
-/** What an import does with one entry. */
+/** Planned change of a webhook by one entry of an archive. */
 export interface WebhookPlan {
   readonly result: EntryResult;
   /** Webhook after the import; undefined: it is not imported. */
