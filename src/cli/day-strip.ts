@@ -13,12 +13,12 @@ interface Characters {
   readonly worked: string;
   readonly partly: string;
   readonly failed: string;
-  readonly unseen: string;
+  readonly unmonitored: string;
 }
 
-const BLOCKS: Characters = { worked: "▁", partly: "▄", failed: "█", unseen: "·" };
+const BLOCKS: Characters = { worked: "▁", partly: "▄", failed: "█", unmonitored: "·" };
 /** For pipes, and for terminals without UTF-8. */
-const ASCII: Characters = { worked: "_", partly: "+", failed: "#", unseen: "." };
+const ASCII: Characters = { worked: "_", partly: "+", failed: "#", unmonitored: "." };
 
 function charactersFor(output: Output, { env }: Pick<World, "env">): Characters {
   const locale = env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "";
@@ -60,13 +60,13 @@ export function stripText(
 
 function kindOf({ workedSeconds, failedSeconds }: Day): keyof Characters {
   if (failedSeconds > 0) return workedSeconds > 0 ? "partly" : "failed";
-  return workedSeconds > 0 ? "worked" : "unseen";
+  return workedSeconds > 0 ? "worked" : "unmonitored";
 }
 
 /** Meaning of the characters. */
 export function legend({ output, world }: Pick<CommandRun, "output" | "world">): string {
-  const { worked, partly, failed, unseen } = charactersFor(output, world);
-  return `${worked} worked, ${partly} failed for a part, ${failed} failed, ${unseen} not looked at; days in UTC, today last`;
+  const { worked, partly, failed, unmonitored } = charactersFor(output, world);
+  return `${worked} worked, ${partly} failed for a part, ${failed} failed, ${unmonitored} not monitored; days in UTC, today last`;
 }
 
 /** Prints strips, a line each. */

@@ -294,7 +294,7 @@ interface WebhookDeliveryTable {
   error: string;
 }
 
-/** A site on one day in UTC. Absent: Mooring has not looked at it. */
+/** A site on one day in UTC. Absent: the site was not monitored. */
 interface SiteDayTable {
   site_id: string;
   /** Days since 1970-01-01. */
@@ -319,7 +319,7 @@ interface MountSpanTable {
   first_day: number;
   /** Time at which it was first listed, on the clock of `first_day`. */
   first_at: number;
-  /** `works`, `fails`, `unseen` (such as disabled) or `gone` (no longer listed). */
+  /** `works`, `fails`, `unmonitored` (such as disabled) or `gone` (no longer listed). */
   state: string;
   /** Day on which the state began. */
   day: number;
@@ -329,7 +329,7 @@ interface MountSpanTable {
   reason: string;
 }
 
-/** What is known of a mount on one day, besides its present state. Absent: it worked. */
+/** Failed and unmonitored time of a mount on one day, without its present state. Absent: it worked. */
 interface MountDayTable {
   site_id: string;
   path: string;
@@ -337,7 +337,7 @@ interface MountDayTable {
   /** Milliseconds of the site's clock. */
   failed: number;
   /** Milliseconds of the site's clock in which the mount was disabled or absent. */
-  unseen: number;
+  unmonitored: number;
   /** First failure of the day. */
   reason: string;
 }

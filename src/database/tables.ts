@@ -269,7 +269,7 @@ export async function createDays(db: Kysely<unknown>): Promise<void> {
     .addColumn("path", "text", (c) => c.notNull())
     .addColumn("day", "integer", (c) => c.notNull())
     .addColumn("failed", "bigint", (c) => c.notNull())
-    .addColumn("unseen", "bigint", (c) => c.notNull())
+    .addColumn("unmonitored", "bigint", (c) => c.notNull())
     .addColumn("reason", "text", (c) => c.notNull())
     .addPrimaryKeyConstraint("mount_day_pk", ["site_id", "path", "day"])
     .execute();

@@ -4,8 +4,8 @@ import type { StoredIncident } from "./store.ts";
 /** Maximum number of open incidents; further failing mounts have none. */
 export const MAX_OPEN = 10_000;
 /**
- * Maximum number of open incidents of a site, and of failing mounts without one that are looked at
- * in a list: one site must not use up the space and the time of all.
+ * Maximum number of open incidents of a site, and of failing mounts without one that are read
+ * in a list, so that one site does not use up the space and the time of all.
  */
 export const MAX_OPEN_OF_SITE = 1_000;
 

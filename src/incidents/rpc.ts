@@ -242,11 +242,11 @@ function stripToProto({ site, path, days }: Strip, say: (text: Text) => string) 
   return {
     site,
     mountPath: path,
-    days: days.map(({ day, worked, failed, unseen, reason }) => ({
+    days: days.map(({ day, worked, failed, unmonitored, reason }) => ({
       date: dateOf(day),
       workedSeconds: worked,
       failedSeconds: failed,
-      unseenSeconds: unseen,
+      unmonitoredSeconds: unmonitored,
       reason: say(reason),
     })),
   };

@@ -181,7 +181,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     tokens,
     now,
     onLook: ({ id, paused }, condition) => {
-      if (paused) days.observe(id, { state: "unseen", reason: "" });
+      if (paused) days.observe(id, { state: "unmonitored", reason: "" });
       else
         days.observe(id, {
           state: condition === undefined ? "works" : "fails",

@@ -79,7 +79,7 @@ test("the last days of sites and mounts are a line each, with a character a day"
   expect(all.out).toMatch(
     /^one +\/films +\.{29}[#+] +less than 1 min +\d{4}-\d\d-\d\d: invalid_grant$/m,
   );
-  expect(all.err).toContain("_ worked, + failed for a part, # failed, . not looked at");
+  expect(all.err).toContain("_ worked, + failed for a part, # failed, . not monitored");
   const { strips } = JSON.parse((await days("--site", "one", "--json")).out);
   expect(strips).toMatchObject([{ mount_path: "" }, { mount_path: "/films" }]);
   expect(strips[1].days).toHaveLength(30);
@@ -100,7 +100,7 @@ test("the last days of sites and mounts are a line each, with a character a day"
   const shown = await service.cli(["mount", "get", "films", "--days"]);
   expect(shown).toMatchObject({ code: 0 });
   expect(shown.out).toMatch(/\.{29}[#+]/);
-  expect(shown.err).toContain("_ worked, + failed for a part, # failed, . not looked at");
+  expect(shown.err).toContain("_ worked, + failed for a part, # failed, . not monitored");
   expect((await service.cli(["mount", "get", "films"])).out).not.toMatch(/\.{29}/);
   expect((await service.cli(["mount", "get", "films", "--days", "--json"])).code).toBe(2);
   const listed = await incident("list", "--date", today);

@@ -109,7 +109,11 @@ describe.each(sharedPortTransports)("incidents over $name", ({ open: openTranspo
     for (const { days } of strips) {
       expect(days).toHaveLength(30);
       const [first = {}, last = {}] = [days[0], days.at(-1)];
-      expect(first).toMatchObject({ worked_seconds: 0, failed_seconds: 0, unseen_seconds: 86_400 });
+      expect(first).toMatchObject({
+        worked_seconds: 0,
+        failed_seconds: 0,
+        unmonitored_seconds: 86_400,
+      });
       expect(Date.parse(String(last["date"])) - Date.parse(String(first["date"]))).toBe(
         29 * 86_400_000,
       );

@@ -193,7 +193,7 @@ export declare type DayStrip = Message<"mooring.v1.DayStrip"> & {
 export declare const DayStripSchema: GenMessage<DayStrip>;
 
 /**
- * A site or a mount on one day. The three times are the whole day, and for the present day the time
+ * A site or a mount on one day. The sum of the three times is the whole day, for the present day the time
  * until now.
  *
  * @generated from message mooring.v1.Day
@@ -221,12 +221,12 @@ export declare type Day = Message<"mooring.v1.Day"> & {
   failedSeconds: number;
 
   /**
-   * Seconds in which it was not looked at: the service was off, the site was paused or not yet
+   * Seconds in which it was not monitored: the service was off, the site was paused or not yet
    * there; for a mount also, the site failed, or the mount was disabled or still starting.
    *
-   * @generated from field: int32 unseen_seconds = 4;
+   * @generated from field: int32 unmonitored_seconds = 4;
    */
-  unseenSeconds: number;
+  unmonitoredSeconds: number;
 
   /**
    * First failure of the day, without secrets, in the language of the call. Empty: none.

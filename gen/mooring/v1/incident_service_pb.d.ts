@@ -409,9 +409,9 @@ export declare const IncidentService: GenService<{
     output: typeof AcknowledgeIncidentResponseSchema;
   },
   /**
-   * ListDays reads the last 30 days of sites and mounts: how long each worked, failed, and was not
-   * looked at. Sites come by name, each followed by the mounts in its list by path. A day is a day
-   * in UTC. Use ListIncidents with `date` for the incidents of a day.
+   * ListDays reads the last 30 days of sites and mounts: the time for which each worked, failed or was
+   * not monitored. Sites are ordered by name, each followed by the mounts in its list by path. Days are
+   * days in UTC. Use ListIncidents with `date` for the incidents of a day.
    *
    * @generated from rpc mooring.v1.IncidentService.ListDays
    */

@@ -81,7 +81,7 @@ function DayButton(props: {
   readonly isReached: boolean;
   readonly onOpen: () => void;
 }) {
-  const { workedSeconds, failedSeconds, unseenSeconds, reason, date } = props.of;
+  const { workedSeconds, failedSeconds, unmonitoredSeconds, reason, date } = props.of;
   const text = [`${dateText(date)}: ${dayText(props.of)}`, reason].filter(Boolean).join("\n");
   return (
     <button
@@ -92,7 +92,7 @@ function DayButton(props: {
       tabIndex={props.isReached ? 0 : -1}
       onClick={props.onOpen}
     >
-      <span style={{ flexGrow: unseenSeconds }} />
+      <span style={{ flexGrow: unmonitoredSeconds }} />
       <span class={workedSeconds > 0 ? "worked" : ""} style={{ flexGrow: workedSeconds }} />
       <span class={failedSeconds > 0 ? "failed" : ""} style={{ flexGrow: failedSeconds }} />
     </button>
@@ -130,7 +130,7 @@ export function Legend() {
   return (
     <p class="quiet small strip-legend">
       <span class="worked" /> {t("days.worked")} <span class="failed" /> {t("days.failed")}{" "}
-      <span class="not-looked-at" /> {t("days.unseen")} · {t("days.about")}
+      <span class="unmonitored" /> {t("days.unmonitored")} · {t("days.about")}
     </p>
   );
 }

@@ -34,14 +34,14 @@ export function durationText(seconds: number): string {
 }
 
 /** The times of a day in words, such as `failed 10 min, worked 23 hr 50 min`. */
-export function dayText({ workedSeconds, failedSeconds, unseenSeconds }: Day): string {
+export function dayText({ workedSeconds, failedSeconds, unmonitoredSeconds }: Day): string {
   const parts = [
     { word: t("days.failed"), seconds: failedSeconds },
     { word: t("days.worked"), seconds: workedSeconds },
     // The end of a day is stored a minute later.
-    { word: t("days.unseen"), seconds: unseenSeconds < 60 ? 0 : unseenSeconds },
+    { word: t("days.unmonitored"), seconds: unmonitoredSeconds < 60 ? 0 : unmonitoredSeconds },
   ].filter(({ seconds }) => seconds > 0);
-  if (parts.length === 1 && parts[0]?.seconds === unseenSeconds) return t("days.unseen");
+  if (parts.length === 1 && parts[0]?.seconds === unmonitoredSeconds) return t("days.unmonitored");
   return parts.map(({ word, seconds }) => `${word} ${durationText(seconds)}`).join(t("days.comma"));
 }
 

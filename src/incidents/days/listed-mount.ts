@@ -18,7 +18,7 @@ export function listedMount(
   const { mount_path: path, id: rowId, status, disabled } = row;
   const failure = incident?.source === "expiry" ? undefined : incident;
   const mount = { path, rowId };
-  if (disabled) return { ...mount, state: "unseen", reason: () => "" };
+  if (disabled) return { ...mount, state: "unmonitored", reason: () => "" };
   if (failure !== undefined) return { ...mount, state: "fails", reason: () => failure.message };
   if (isErrorStatus(status))
     return {

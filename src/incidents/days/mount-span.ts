@@ -1,14 +1,14 @@
 import type { Text } from "../../messages/message.ts";
 
 /**
- * State of a mount in the list of its site: `unseen` if it is disabled or still starts, `gone` if it
+ * State of a mount in the list of its site: `unmonitored` if it is disabled or still starts, `gone` if it
  * is no longer listed.
  */
-export type MountState = "works" | "fails" | "unseen" | "gone";
+export type MountState = "works" | "fails" | "unmonitored" | "gone";
 
 /**
  * Present state of a mount. It is measured by the clock of its site, which runs while the site can be
- * read and begins at 0 each day: so a site that fails, or a service that is off, changes no mount.
+ * read and starts at 0 each day: a failing site and a stopped service change no mount.
  */
 export interface MountSpan {
   readonly siteId: string;
@@ -30,7 +30,7 @@ export interface MountDay {
   readonly path: string;
   readonly day: number;
   readonly failed: number;
-  readonly unseen: number;
+  readonly unmonitored: number;
   /** First failure of the day; empty: none. */
   readonly reason: Text;
 }
@@ -52,7 +52,7 @@ export function firstSpan(
 
 /**
  * Ends the span of a mount, and begins the next one. A state other than `works` begins anew each day,
- * so that a clock that is set to another year changes no day but the present one.
+ * so that a clock set to another year changes the present day only.
  *
  * @param workedOn the site's clock at the end of a day, or now.
  * @returns the time of the ended span by day; empty if the mount worked.
@@ -88,6 +88,6 @@ export function daysOf(
     const time = Math.max(0, workedOn(day) - (day === first ? began : 0));
     if (time === 0) return [];
     const fails = state === "fails";
-    return { siteId, path, day, failed: fails ? time : 0, unseen: fails ? 0 : time, reason };
+    return { siteId, path, day, failed: fails ? time : 0, unmonitored: fails ? 0 : time, reason };
   });
 }

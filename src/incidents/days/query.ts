@@ -105,7 +105,7 @@ async function writeChange(trx: Transaction<Database>, change: DayChange): Promi
         .onConflict((conflict) =>
           conflict.columns(["site_id", "path", "day"]).doUpdateSet((eb) => ({
             failed: eb("mount_day.failed", "+", row.failed),
-            unseen: eb("mount_day.unseen", "+", row.unseen),
+            unmonitored: eb("mount_day.unmonitored", "+", row.unmonitored),
             reason: eb
               .case()
               .when("mount_day.reason", "=", "")

@@ -134,11 +134,14 @@ export function createDayRecorder({ store, now }: DayRecorderDeps): DayRecorder 
         if (sites.get(siteId) !== site) return;
         const span = site.spans.get(path);
         if (span === undefined) {
-          const first = { state: state ?? "unseen", reason: state === "fails" ? reason() : "" };
+          const first = {
+            state: state ?? "unmonitored",
+            reason: state === "fails" ? reason() : "",
+          };
           put(site, firstSpan({ siteId, path }, first, { day, at }));
           continue;
         }
-        const next = state ?? (span.state === "gone" ? "unseen" : span.state);
+        const next = state ?? (span.state === "gone" ? "unmonitored" : span.state);
         if (next === span.state && !isOutdated(span, day)) continue;
         const why = next === span.state ? span.reason : "";
         change(site, span, {

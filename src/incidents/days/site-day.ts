@@ -14,25 +14,25 @@ export interface SiteDay {
   readonly reason: Text;
 }
 
-/** What Mooring sees of a site; `unseen`: it does not read the site, because it is paused. */
+/** Observation of a site at a time; `unmonitored`: the site is paused and not read. */
 export interface SiteObservation {
   readonly at: number;
-  readonly state: "works" | "fails" | "unseen";
+  readonly state: "works" | "fails" | "unmonitored";
   /** Failure; empty unless it fails. */
   readonly reason: Text;
 }
 
 /**
- * Longest time between two looks that counts, in milliseconds. After a longer one Mooring was off, or
- * the clock was set forward: nobody knows what the site did meanwhile.
+ * Longest counted time between two observations, in milliseconds. A longer gap is a stop of the service
+ * or a clock that was set forward, and counts as unmonitored.
  */
 export const LONGEST_GAP = 180_000;
 
 /**
- * Days of a site that a look changes: the time since the look before counts for what that one saw. No
- * time counts twice, also after the clock was set back.
+ * Days of a site that an observation changes: the time since the previous one is added to the state of
+ * the previous one. No time counts twice, also after the clock was set back.
  *
- * @param before the look before; undefined: none in this process.
+ * @param before the previous observation; undefined: none in this process.
  */
 export function countObservation(
   siteId: string,
@@ -40,7 +40,7 @@ export function countObservation(
   now: number,
   dayAt: (day: number) => SiteDay | undefined,
 ): readonly SiteDay[] {
-  if (before === undefined || before.state === "unseen") return [];
+  if (before === undefined || before.state === "unmonitored") return [];
   if (now - before.at > LONGEST_GAP) return [];
   const isWorking = before.state === "works";
   return splitByDay(before.at, now).flatMap(({ day, from, to }) => {

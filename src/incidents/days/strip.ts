@@ -8,8 +8,8 @@ export interface ShownDay {
   readonly day: number;
   readonly worked: number;
   readonly failed: number;
-  /** Time without an observation; of the present day until now. */
-  readonly unseen: number;
+  /** Time without observations; of the present day, until now. */
+  readonly unmonitored: number;
   /** First failure; empty: none. */
   readonly reason: Text;
 }
@@ -38,10 +38,10 @@ export function stripOfMount(
     // The clock of the site is stored once a minute: a mount that has just failed has no time yet.
     const isFailing = span.state === "fails" && day === days.at(-1);
     const failed = Math.max(isFailing ? 1 : 0, Math.min(known, sum(parts, "failed")));
-    const unseen = Math.min(known - failed, sum(parts, "unseen"));
+    const unmonitored = Math.min(known - failed, sum(parts, "unmonitored"));
     const first = parts.find((part) => part.failed > 0)?.reason ?? "";
     const reason = first === "" && isFailing ? span.reason : first;
-    const worked = Math.max(0, known - failed - unseen);
+    const worked = Math.max(0, known - failed - unmonitored);
     return shown(day, { worked, failed, reason }, now, site);
   });
 }
@@ -51,7 +51,7 @@ function shownDays(now: number): readonly number[] {
   return Array.from({ length: SHOWN_DAYS }, (_, at) => today - SHOWN_DAYS + 1 + at);
 }
 
-function sum(days: readonly MountDay[], name: "failed" | "unseen"): number {
+function sum(days: readonly MountDay[], name: "failed" | "unmonitored"): number {
   return days.reduce((total, each) => total + each[name], 0);
 }
 
@@ -66,9 +66,9 @@ function shown(
   const countedTo = site?.countedTo ?? 0;
   const isCurrent = now - countedTo <= LONGEST_GAP && countedTo >= start;
   const elapsed = Math.min(DAY, (isCurrent ? Math.min(now, countedTo) : now) - start);
-  // A failure of less than a second is still one, and a day that was looked at is not unseen.
+  // Rounded up: a time of less than a second is shown too.
   const failed = Math.ceil((time?.failed ?? 0) / 1_000);
   const worked = Math.ceil((time?.worked ?? 0) / 1_000);
-  const unseen = Math.max(0, Math.floor(elapsed / 1_000) - failed - worked);
-  return { day, worked, failed, unseen, reason: time?.reason ?? "" };
+  const unmonitored = Math.max(0, Math.floor(elapsed / 1_000) - failed - worked);
+  return { day, worked, failed, unmonitored, reason: time?.reason ?? "" };
 }

@@ -38,7 +38,7 @@ const storedSite: StoredSite = {
 type Mounts = Readonly<Record<string, "works" | "disabled" | "starts" | (string & {})>>;
 
 function listedOf(mounts: Mounts, rows: Readonly<Record<string, number>>): ListedMount[] {
-  const states = { works: "works", disabled: "unseen", starts: undefined } as const;
+  const states = { works: "works", disabled: "unmonitored", starts: undefined } as const;
   return Object.entries(mounts).map(([path, text], at) => ({
     path,
     rowId: rows[path] ?? at + 1,
@@ -47,7 +47,7 @@ function listedOf(mounts: Mounts, rows: Readonly<Record<string, number>>): Liste
   }));
 }
 
-/** A process that looks at one site once a minute, from 2026-11-20 12:00 UTC on. */
+/** A process that observes one site once a minute, from 2026-11-20 12:00 UTC on. */
 async function start(begin = "2026-11-20T12:00:00Z") {
   const clock = { now: Date.parse(begin) };
   await store.sites.insert(storedSite, []);
@@ -72,7 +72,7 @@ async function start(begin = "2026-11-20T12:00:00Z") {
     run: async (
       minutes: number,
       {
-        state = "works" as "works" | "fails" | "unseen",
+        state = "works" as "works" | "fails" | "unmonitored",
         reason = "",
         mounts = {} as Mounts,
         rows = {},
@@ -102,8 +102,8 @@ async function start(begin = "2026-11-20T12:00:00Z") {
       const minutes = (seconds: number): number => Math.round(seconds / 60);
       return strip?.days
         .filter(({ worked, failed }) => worked + failed > 0)
-        .map(({ day, worked, failed, unseen, reason }) =>
-          [dateOf(day).slice(5), minutes(worked), minutes(failed), minutes(unseen), reason]
+        .map(({ day, worked, failed, unmonitored, reason }) =>
+          [dateOf(day).slice(5), minutes(worked), minutes(failed), minutes(unmonitored), reason]
             .join(" ")
             .trim(),
         );
@@ -146,7 +146,7 @@ test("a state that lasts for days is written once a day, and has its time on eac
   expect(await strip("/c")).toEqual(["11-22 60 0 1330"]);
 });
 
-test("what Mooring does not look at is not counted: off, site away, paused, disabled, starting", async () => {
+test("time without monitoring is not counted: off, site away, paused, disabled, starting", async () => {
   const { clock, run, stop, strip } = await start();
   await run(10, { mounts: { "/a": "works", "/b": "bad" } });
   stop();
@@ -154,7 +154,7 @@ test("what Mooring does not look at is not counted: off, site away, paused, disa
   await run(10, { mounts: { "/a": "works", "/b": "bad" } });
   await run(10, { state: "fails", reason: "down" });
   await run(10, { mounts: { "/a": "works", "/b": "bad" } });
-  await run(10, { state: "unseen" });
+  await run(10, { state: "unmonitored" });
   await run(10, { mounts: { "/a": "disabled", "/b": "bad" } });
   await run(10, { mounts: { "/a": "starts", "/b": "bad" } });
   const noon = 720;
@@ -282,7 +282,7 @@ test("a failure of the database loses no time", async () => {
   await recorder.store();
   expect(await store.incidents.days.siteDays()).toMatchObject([{ worked: 6 * MINUTE }]);
   expect(await store.incidents.days.mountDays("s", ["/a"])).toMatchObject([
-    { failed: 2 * MINUTE, unseen: 0, reason: "bad" },
+    { failed: 2 * MINUTE, unmonitored: 0, reason: "bad" },
   ]);
 });
 

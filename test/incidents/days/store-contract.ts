@@ -31,7 +31,7 @@ const mountDay = (path: string, day: number, changes: Partial<MountDay> = {}): M
   path,
   day,
   failed: 5,
-  unseen: 0,
+  unmonitored: 0,
   reason: "bad",
   ...changes,
 });
@@ -63,7 +63,7 @@ export function testDayStore(storeOf: () => DayStore): void {
   test("time is added to a day of a mount, which keeps its first reason", async () => {
     await write({
       changes: [
-        add(mountDay("/a", 1, { failed: 0, unseen: 3, reason: "" })),
+        add(mountDay("/a", 1, { failed: 0, unmonitored: 3, reason: "" })),
         add(mountDay("/a", 1)),
         add(mountDay("/a", 1, { reason: "later" })),
         add(mountDay("/a", 2)),
@@ -71,7 +71,7 @@ export function testDayStore(storeOf: () => DayStore): void {
       ],
     });
     expect(await storeOf().mountDays("s", ["/a"])).toEqual([
-      mountDay("/a", 1, { failed: 10, unseen: 3 }),
+      mountDay("/a", 1, { failed: 10, unmonitored: 3 }),
       mountDay("/a", 2),
     ]);
     expect(await storeOf().mountDays("t", ["/a"])).toEqual([]);
@@ -92,7 +92,7 @@ export function testDayStore(storeOf: () => DayStore): void {
         add(mountDay("/b", 9)),
         add(mountDay("/d", 8)),
         add(mountDay("/e", 9)),
-        add(mountDay("/a", 9, { failed: 0, unseen: 3 })),
+        add(mountDay("/a", 9, { failed: 0, unmonitored: 3 })),
         add(mountDay("/a", 9, { siteId: "t" })),
       ],
     });

@@ -1,7 +1,6 @@
 /** Texts of the last days of sites and mounts. */
 export const daysTexts = {
-  "days.about":
-    "Each bar is a day in UTC, today last. Its height is the time that Mooring has looked at.",
+  "days.about": "Each bar is a day in UTC, today last. Its height is the monitored time.",
   "days.comma": ", ",
   "days.failed": "failed",
   "days.mounts": "Mounts that have failed: last 30 days",
@@ -9,7 +8,7 @@ export const daysTexts = {
   "days.moreMounts": { one: "1 more mount has failed", other: "{count} more mounts have failed" },
   "days.never": "No mount has failed in the last 30 days.",
   "days.noIncident": "No incident of this day is kept.",
-  "days.none": "Nothing was looked at yet.",
+  "days.none": "No site was monitored yet.",
   "days.open": "open since",
   "days.period": "{from} to {to}",
   "days.reason": "First failure",
@@ -19,6 +18,6 @@ export const daysTexts = {
   "days.sum": "failed for {time}",
   "days.title": "{name} on {date} (UTC)",
   "days.total": "never failed",
-  "days.unseen": "not looked at",
+  "days.unmonitored": "not monitored",
   "days.worked": "worked",
 } as const;
