@@ -7,6 +7,8 @@ import type { DayChange, DayStore } from "./store.ts";
 
 /** Interval of storing the time of a site that does not change, in milliseconds. */
 const STORE = 60_000;
+/** Maximum number of mounts of a site that are kept, as many as a list may have. */
+const KEPT_MOUNTS = 10_000;
 /** Changes of mounts per transaction. */
 const STORED_AT_ONCE = 100;
 
@@ -97,6 +99,19 @@ export function createDayRecorder({ store, now }: DayRecorderDeps): DayRecorder 
     spans.delete(keyOf(span));
     put(site, { ...span, path: to });
   };
+  const remove = (site: RecordedSite, span: MountSpan): void => {
+    site.spans.delete(span.path);
+    spans.delete(keyOf(span));
+    changes.push({ kind: "remove", siteId: span.siteId, path: span.path });
+  };
+  /** Removes the mounts that went first: a server may list others each time. */
+  const removeSurplus = (site: RecordedSite): void => {
+    const surplus = site.spans.size - KEPT_MOUNTS;
+    if (surplus <= 0) return;
+    const gone = [...site.spans.values()].filter(({ state }) => state === "gone");
+    const oldest = gone.toSorted((a, b) => a.day - b.day || a.began - b.began);
+    for (const span of oldest.slice(0, surplus)) remove(site, span);
+  };
   return {
     load: async () => {
       const [days, stored] = await Promise.all([store.siteDays(), store.allSpans()]);
@@ -152,10 +167,13 @@ export function createDayRecorder({ store, now }: DayRecorderDeps): DayRecorder 
       for (const span of [...site.spans.values()])
         if (!listed.has(span.path) && span.state !== "gone")
           change(site, span, { state: "gone", reason: "" });
+      removeSurplus(site);
       site.rows = new Map(mounts.map(({ rowId, path }) => [rowId, path]));
     },
     store: async () => {
       const time = now();
+      const ticks = createTicks();
+      const begun = spans;
       const due = [...sites.values()].filter(
         ({ storedAt, unstored }) => unstored.size > 0 && Math.abs(time - storedAt) >= STORE,
       );
@@ -167,16 +185,14 @@ export function createDayRecorder({ store, now }: DayRecorderDeps): DayRecorder 
         );
         const partOfChanges = changes.slice(0, STORED_AT_ONCE);
         // Spans follow the changes: a span at a path that a mount has left would be moved.
-        const partOfSpans =
-          changes.length > STORED_AT_ONCE ? [] : [...spans].slice(0, STORED_AT_ONCE);
-        const written = { changes, spans };
+        const partOfSpans = changes.length > STORED_AT_ONCE ? [] : firstOf(spans, STORED_AT_ONCE);
         await store.write({
           sites: days,
           changes: partOfChanges,
           spans: partOfSpans.map(([, span]) => span),
         });
         // Another process has had the lease meanwhile.
-        if (written.spans !== spans) return;
+        if (begun !== spans) return;
         due.splice(0, partOfSites.length);
         for (const site of partOfSites) site.storedAt = time;
         for (const { siteId, day } of days) {
@@ -186,6 +202,9 @@ export function createDayRecorder({ store, now }: DayRecorderDeps): DayRecorder 
         }
         changes.splice(0, partOfChanges.length);
         for (const [key, span] of partOfSpans) if (spans.get(key) === span) spans.delete(key);
+        // SQLite writes without leaving the tick.
+        await ticks.next();
+        if (begun !== spans) return;
       }
     },
     forget: async (isKnown) => {
@@ -201,10 +220,7 @@ export function createDayRecorder({ store, now }: DayRecorderDeps): DayRecorder 
           if (oldest !== undefined && day < oldest) site.days.delete(day);
         if (oldest !== undefined) changes.push({ kind: "forget", siteId, before: oldest });
         for (const span of [...site.spans.values()]) {
-          if (span.state !== "gone" || span.day >= today) continue;
-          site.spans.delete(span.path);
-          spans.delete(keyOf(span));
-          changes.push({ kind: "remove", siteId, path: span.path });
+          if (span.state === "gone" && span.day < today) remove(site, span);
         }
       }
       await store.forgetSites();
@@ -221,6 +237,15 @@ function newSite(): RecordedSite {
     unstored: new Set(),
     storedAt: Number.NEGATIVE_INFINITY,
   };
+}
+
+function firstOf<K, V>(map: ReadonlyMap<K, V>, most: number): readonly (readonly [K, V])[] {
+  const entries: (readonly [K, V])[] = [];
+  for (const entry of map) {
+    if (entries.length === most) break;
+    entries.push(entry);
+  }
+  return entries;
 }
 
 function keyOf({ siteId, path }: Pick<MountSpan, "siteId" | "path">): string {

@@ -324,3 +324,48 @@ test("10,000 mounts are written once, and a change of one is a few rows", async 
   // The span at each of both changes, the ended day, and the site each minute.
   expect(written.rows).toBeLessThanOrEqual(3 + 12);
 });
+
+test("a server with other mounts in each list leaves no more than 10,000 of them", async () => {
+  const { run } = await start();
+  for (let list = 0; list < 3; list += 1) {
+    const paths = Array.from({ length: 6_000 }, (_, at) => [`/${list}/${at}`, "bad"] as const);
+    const rows = Object.fromEntries(paths.map(([path], at) => [path, list * 6_000 + at]));
+    await run(0, { mounts: Object.fromEntries(paths), rows });
+    await run(1, { mounts: Object.fromEntries(paths), rows });
+  }
+  const kept = await store.incidents.days.allSpans();
+  expect(kept).toHaveLength(10_000);
+  // The mounts that went first are forgotten first, with their days.
+  expect(Map.groupBy(kept, ({ path }) => path.slice(0, 3))).toMatchObject(
+    new Map([
+      ["/1/", expect.objectContaining({ length: 4_000 })],
+      ["/2/", expect.objectContaining({ length: 6_000 })],
+    ]),
+  );
+  expect(await store.incidents.days.mountDays("s", ["/0/0", "/0/5999"])).toEqual([]);
+});
+
+test("other work continues between the transactions that store many mounts", async () => {
+  let writes = 0;
+  let turns = 0;
+  const recorder = createDayRecorder({
+    now: () => Date.parse("2026-11-20T12:00:00Z"),
+    store: {
+      ...store.incidents.days,
+      write: async () => {
+        writes += 1;
+      },
+    },
+  });
+  const mounts = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`/m${at}`, "bad"]));
+  await recorder.listed("s", listedOf(mounts, {}));
+  const count = (): void => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  await recorder.store();
+  clearImmediate(next);
+  expect(writes).toBe(10);
+  expect(turns).toBeGreaterThanOrEqual(writes - 1);
+});
