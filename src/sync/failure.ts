@@ -1,3 +1,4 @@
+import { isCertificateError } from "../certificate-error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { redact } from "../secrets/redact.ts";
 
@@ -83,7 +84,7 @@ export function plainMessage(message: string, secrets: readonly string[]): strin
 export function networkFailure(error: unknown, at: string): SiteFailure {
   if (error instanceof SiteFailure) return error;
   const { code = "", message: words = "" } = (error ?? {}) as { code?: string; message?: string };
-  if (UNTRUSTED.test(code))
+  if (isCertificateError(code))
     return new SiteFailure(
       "tls",
       message("CERTIFICATE_NOT_TRUSTED", { at, reason: words.split("\n", 1)[0] ?? "" }),
@@ -99,12 +100,11 @@ export function forwardingReason({
   code = "",
   message: words,
 }: Error & { readonly code?: string }): Text {
-  if (UNTRUSTED.test(code)) return message("CERTIFICATE_UNKNOWN", { code });
+  if (isCertificateError(code)) return message("CERTIFICATE_UNKNOWN", { code });
   if (NO_TLS.test(code)) return message("UPSTREAM_NO_TLS");
   return reasonOf(code) ?? (code || words);
 }
 
-const UNTRUSTED = /CERT|ISSUER|LEAF_SIGNATURE|ERR_TLS|INVALID_CA|INVALID_PURPOSE/;
 const NO_TLS = /^(EPROTO|ERR_SSL_)/;
 
 function reasonOf(code: string): Text | undefined {

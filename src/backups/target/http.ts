@@ -1,3 +1,4 @@
+import { isCertificateError } from "../../certificate-error.ts";
 import { FILE_LIMITS, TargetFailure } from "./target.ts";
 
 /** Time limit of a request with its body, in milliseconds. */
@@ -62,15 +63,12 @@ async function readBody(reply: Response, most: number): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Codes of Node.js for a certificate that is refused. */
-const UNTRUSTED = /CERT|ISSUER|LEAF_SIGNATURE|ERR_TLS/;
-
 /** Innermost cause: `fetch` reports only that it failed. */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause !== undefined) return causeOf(error.cause);
   const { code } = error as NodeJS.ErrnoException;
-  if (code !== undefined && UNTRUSTED.test(code))
+  if (code !== undefined && isCertificateError(code))
     return `its certificate is not trusted (${code}); start the service with NODE_EXTRA_CA_CERTS=/path/ca.pem for your own certificate authority`;
   return code ?? error.message;
 }

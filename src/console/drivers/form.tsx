@@ -15,7 +15,7 @@ import { Words } from "../components/text.tsx";
 import { t } from "../i18n/language.ts";
 import { href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
-import { ItemField } from "./item-field.tsx";
+import { ItemSheet } from "./item-sheet.tsx";
 import { behaviourOf } from "./list.tsx";
 import { isShown, type Values } from "./shown.ts";
 
@@ -54,9 +54,9 @@ export function DriverForm({ name, info }: { readonly name: string; readonly inf
     // Another catalogue may give another result.
   }, [name, info, now, checked, failure]);
 
-  const change = (item: ConfigItem, value: string): void => {
-    values.value = { ...values.peek(), [item.name]: value };
-    touched.value = new Set(touched.peek()).add(item.name);
+  const change = (item: string, value: string): void => {
+    values.value = { ...values.peek(), [item]: value };
+    touched.value = new Set(touched.peek()).add(item);
   };
   const paste = (pasted: Values): void => {
     values.value = { ...values.peek(), ...pasted };
@@ -65,25 +65,16 @@ export function DriverForm({ name, info }: { readonly name: string; readonly inf
     touched.value = new Set([...touched.peek(), ...known]);
   };
   const wrong = useComputed(() => checked.value?.violations ?? new Map<string, string>()).value;
-  const part = (title: string, list: readonly ConfigItem[]) => {
-    const shown = list.filter((item) => isShown(item, items, now));
-    if (shown.length === 0) return null;
-    return (
-      <section class="sheet" aria-label={title}>
-        <h2 class="sheet-title">{title}</h2>
-        {shown.map((item) => (
-          <ItemField
-            key={item.name}
-            item={item}
-            value={now[item.name]}
-            wrong={touched.value.has(item.name) ? wrong.get(item.name) : undefined}
-            missing={wrong.has(item.name)}
-            onChange={(value) => change(item, value)}
-          />
-        ))}
-      </section>
-    );
-  };
+  const part = (title: string, list: readonly ConfigItem[]) => (
+    <ItemSheet
+      title={title}
+      items={list.filter((item) => isShown(item, items, now))}
+      values={now}
+      wrong={(item) => (touched.value.has(item) ? wrong.get(item) : undefined)}
+      hasProblem={(item) => wrong.has(item)}
+      onChange={change}
+    />
+  );
   return (
     <>
       <PageHead title={info.label || name}>

@@ -5,7 +5,7 @@ import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { Check, Field } from "../components/field.tsx";
 import { lazy } from "../components/lazy.tsx";
-import { ItemField } from "../drivers/item-field.tsx";
+import { ItemSheet } from "../drivers/item-sheet.tsx";
 import { isShown } from "../drivers/shown.ts";
 import { t } from "../i18n/language.ts";
 import { MASK } from "../records/secret-pairs.ts";
@@ -25,31 +25,16 @@ interface MountFieldsProps {
 }
 
 /** Fields of a mount: the mount itself, the items of its driver, and own values of sites. */
-export function MountFields({ draft, info, wrong, set }: MountFieldsProps) {
+export function MountFields(fields: MountFieldsProps) {
+  const { draft, info, wrong, set } = fields;
   return (
     <>
       <MountItself draft={draft} wrong={wrong} set={set} />
       {info && (
         <>
-          <Items
-            title={t("drivers.own")}
-            list={info.additional}
-            info={info}
-            draft={draft}
-            wrong={wrong}
-            set={set}
-          />
-          <Items
-            title={t("drivers.common")}
-            list={info.common}
-            info={info}
-            draft={draft}
-            wrong={wrong}
-            set={set}
-          />
-          {may("mounts:write") && (
-            <OwnValuesOfSites draft={draft} info={info} wrong={wrong} set={set} />
-          )}
+          <Items title={t("drivers.own")} list={info.additional} {...fields} />
+          <Items title={t("drivers.common")} list={info.common} {...fields} />
+          {may("mounts:write") && <OwnValuesOfSites {...fields} />}
         </>
       )}
     </>
@@ -105,26 +90,20 @@ function Items(
       isShown(item, items, draft.values) &&
       (item.name === "mount_path" || !OWN_ITEMS.has(item.name)),
   );
-  if (shown.length === 0) return null;
   return (
-    <section class="sheet" aria-label={title}>
-      <h2 class="sheet-title">{title}</h2>
-      {shown.map((item) => (
-        <ItemField
-          key={item.name}
-          item={isKept(draft.base, item) ? { ...item, default: MASK } : item}
-          value={draft.values[item.name]}
-          wrong={wrong.get(item.name)}
-          missing={wrong.has(item.name)}
-          onChange={(value) =>
-            set({
-              values: { ...draft.values, [item.name]: value },
-              touched: new Set(draft.touched).add(item.name),
-            })
-          }
-        />
-      ))}
-    </section>
+    <ItemSheet
+      title={title}
+      items={shown.map((item) => (isKept(draft.base, item) ? { ...item, default: MASK } : item))}
+      values={draft.values}
+      wrong={(name) => wrong.get(name)}
+      hasProblem={(name) => wrong.has(name)}
+      onChange={(name, value) =>
+        set({
+          values: { ...draft.values, [name]: value },
+          touched: new Set(draft.touched).add(name),
+        })
+      }
+    />
   );
 }
 

@@ -4,13 +4,13 @@ import type { Site } from "../../../gen/mooring/v1/site_pb.js";
 import { type Failure, failureOf, memberOf } from "../api/failure.ts";
 import { settings } from "../api/live.ts";
 import { siteService } from "../api/sites.ts";
-import { Dialog, FormActions } from "../components/dialog.tsx";
 import { Field } from "../components/field.tsx";
-import { KeptNotice, SecretHint, useKeptDraft } from "../components/kept-draft.tsx";
+import { useKeptDraft } from "../components/kept-draft.tsx";
 import { Pairs } from "../components/pairs.tsx";
 import { Notice } from "../components/state.tsx";
 import { t } from "../i18n/language.ts";
-import { Outdated, useNewerState } from "../records/outdated.tsx";
+import { useNewerState } from "../records/outdated.tsx";
+import { RecordDialog } from "../records/record-dialog.tsx";
 import { Results } from "../records/results.tsx";
 import { go, href } from "../shell/location.ts";
 import {
@@ -49,10 +49,6 @@ export function SiteForm(props: { readonly site?: Site; readonly onClose: () => 
   /** Results of a dry run that wait for a confirmation. */
   const plan = useSignal<Plan | undefined>(undefined);
   const planned = plan.value?.of === draft.value ? plan.value.results : [];
-  const close = (): void => {
-    kept.forget();
-    props.onClose();
-  };
   const set = (change: Partial<SiteTexts>): void => {
     const { base, texts } = draft.peek();
     draft.value = { base, texts: { ...texts, ...change } };
@@ -66,7 +62,8 @@ export function SiteForm(props: { readonly site?: Site; readonly onClose: () => 
         plan.value = { of: draft.value, results };
         return;
       }
-      close();
+      kept.forget();
+      props.onClose();
       go(href("sites", { name: draft.value.texts.name.trim() }));
     } catch (thrown) {
       failure.value = failureOf(thrown);
@@ -76,32 +73,23 @@ export function SiteForm(props: { readonly site?: Site; readonly onClose: () => 
   };
   const title = site === undefined ? t("sites.add") : t("site.edit");
   return (
-    <Dialog title={title} onClose={close}>
-      <KeptNotice of={kept} />
-      <Outdated of={newer} />
-      <form
-        class="block-form"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!busy.value) void save();
-        }}
-      >
-        <SiteFields draft={draft.value} failure={failure.value} set={set} />
-        {planned.length > 0 && (
-          <Notice kind="warning">
-            <strong>{t("effect.title")}</strong>
-            <Results results={planned} />
-          </Notice>
-        )}
-        <SecretHint of={kept} />
-        <FormActions
-          label={planned.length > 0 ? t("site.saveAnyway") : site ? t("site.save") : title}
-          busy={busy.value}
-          onCancel={close}
-        />
-      </form>
-    </Dialog>
+    <RecordDialog
+      title={title}
+      kept={kept}
+      newer={newer}
+      busy={busy.value}
+      label={planned.length > 0 ? t("site.saveAnyway") : site ? t("site.save") : title}
+      onSave={() => void save()}
+      onClose={props.onClose}
+    >
+      <SiteFields draft={draft.value} failure={failure.value} set={set} />
+      {planned.length > 0 && (
+        <Notice kind="warning">
+          <strong>{t("effect.title")}</strong>
+          <Results results={planned} />
+        </Notice>
+      )}
+    </RecordDialog>
   );
 }
 

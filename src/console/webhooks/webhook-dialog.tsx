@@ -2,10 +2,10 @@ import { useSignal } from "@preact/signals";
 import type { Webhook } from "../../../gen/mooring/v1/incident_pb.js";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { webhookService } from "../api/webhooks.ts";
-import { Dialog, FormActions } from "../components/dialog.tsx";
-import { KeptNotice, SecretHint, useKeptDraft } from "../components/kept-draft.tsx";
+import { useKeptDraft } from "../components/kept-draft.tsx";
 import { t } from "../i18n/language.ts";
-import { Outdated, useNewerState } from "../records/outdated.tsx";
+import { useNewerState } from "../records/outdated.tsx";
+import { RecordDialog } from "../records/record-dialog.tsx";
 import { FIELDS, WebhookFields } from "./fields.tsx";
 import { changesOf, draftOf, inputOf, readDraft, rebased, writeDraft } from "./input.ts";
 
@@ -61,45 +61,27 @@ export function WebhookDialog(props: {
   const rest = problems.filter(([field]) => !FIELDS.includes(field));
   const title = webhook ? t("webhook.editTitle", { name: webhook.name }) : t("webhooks.add");
   return (
-    <Dialog
+    <RecordDialog
       title={title}
-      onClose={() => {
-        kept.forget();
-        onClose();
-      }}
+      kept={kept}
+      newer={newer}
+      busy={busy.value}
+      label={webhook ? t("webhook.save") : title}
+      onSave={() => void save()}
+      onClose={onClose}
     >
-      <KeptNotice of={kept} />
-      <Outdated of={newer} />
-      <form
-        class="block-form"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!busy.value) void save();
+      <WebhookFields
+        draft={draft.value}
+        wrong={new Map(problems)}
+        set={(change) => {
+          const { base, texts } = draft.peek();
+          draft.value = { base, texts: { ...texts, ...change } };
         }}
-      >
-        <WebhookFields
-          draft={draft.value}
-          wrong={new Map(problems)}
-          set={(change) => {
-            const { base, texts } = draft.peek();
-            draft.value = { base, texts: { ...texts, ...change } };
-          }}
-        />
-        <p class="wrong" role="alert">
-          {rest.map(([, description]) => description).join(" ")}
-          {failure.value && problems.length === 0 && (failure.value.message || t("state.offline"))}
-        </p>
-        <SecretHint of={kept} />
-        <FormActions
-          label={webhook ? t("webhook.save") : title}
-          busy={busy.value}
-          onCancel={() => {
-            kept.forget();
-            onClose();
-          }}
-        />
-      </form>
-    </Dialog>
+      />
+      <p class="wrong" role="alert">
+        {rest.map(([, description]) => description).join(" ")}
+        {failure.value && problems.length === 0 && (failure.value.message || t("state.offline"))}
+      </p>
+    </RecordDialog>
   );
 }

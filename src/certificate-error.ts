@@ -1,0 +1,10 @@
+/**
+ * Reports whether the code of a TLS error means that the certificate of the peer is not trusted: a
+ * verification result of OpenSSL (`X509_V_ERR_…` without this prefix), or Node's own check of the name
+ * (`ERR_TLS_CERT_ALTNAME_INVALID`).
+ */
+export function isCertificateError(code: string): boolean {
+  return /CERT|ISSUER|LEAF_SIGNATURE|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED/.test(
+    code,
+  );
+}
