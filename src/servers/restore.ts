@@ -82,6 +82,9 @@ export async function restoreEntries(
   if (!dryRun && ownRules.length > 0 && existingRules.size === 0) await manageRules();
   const results = [...kept];
   for (const entry of missing) results.push(await restoreEntry(entry, dryRun, signal));
+  const created = results.filter(({ list, outcome }) => list === "rules" && outcome === "created");
+  if (!dryRun && created.length > 0)
+    await onSite(clearCaches(client, new Set(created.map(({ name }) => name))));
   return results;
 }
 
@@ -100,6 +103,16 @@ async function restoreEntry(
   } catch (error) {
     if (!(error instanceof SiteFailure)) throw error;
     return { ...result, outcome: "failed", reason: error.text };
+  }
+}
+
+/** Sends created rules once more, which clears the cache of the server: see rules/site/apply.ts. */
+async function clearCaches(site: SiteClient, paths: ReadonlySet<string>): Promise<void> {
+  const client = createRuleClient(site);
+  for (const row of await client.list()) {
+    const { password } = row;
+    const secrets = typeof password === "string" && password !== "" ? [password] : [];
+    if (paths.has(row.path)) await client.update(row.id, row, secrets);
   }
 }
 

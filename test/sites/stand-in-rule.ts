@@ -33,6 +33,11 @@ export interface RulesOfSite {
   readonly later: string[];
   /** Bodies and queries of calls that change something, in order, by their last part. */
   readonly calls: { readonly call: string; readonly body: Record<string, unknown> }[];
+  /**
+   * Rule of each path for a visitor who asks all the time: the server clears its cache before it
+   * stores a rule, so that this visitor gets the former one until the next change.
+   */
+  readonly cached: Map<string, RuleRow | undefined>;
   /** Awaited before a change is stored, and before its reply. */
   hold: ((stage: "received" | "stored") => unknown) | undefined;
   /** Stores a rule without a call. */
@@ -51,6 +56,7 @@ export function createRulesOfSite(manner: Manner): RulesOfSite {
     rows,
     later: [],
     calls: [],
+    cached: new Map(),
     hold: undefined,
     at: (path) => [...rows.values()].find((row) => row.path === path),
     put: (rule) => {
@@ -138,6 +144,7 @@ export function ruleRoutes(
     const own = id > 0 && (!isNew || !rows.has(id)) ? id : Math.max(0, ...rows.keys()) + 1;
     const row = rowOf(body, own, manner, rules.later);
     if ([...rows.values()].some((each) => each.path === row.path && each.id !== own)) return UNIQUE;
+    rules.cached.set(row.path, rules.at(row.path));
     rows.set(own, row);
     return ok();
   };

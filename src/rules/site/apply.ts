@@ -3,6 +3,7 @@ import { plainMessage, SiteFailure } from "../../sync/failure.ts";
 import type { WantedRule } from "../rule.ts";
 import { type RuleClient, refusalOf } from "./client.ts";
 import { compareRule } from "./compare.ts";
+import { restricts } from "./effect.ts";
 import type { RuleJob, RulePlan } from "./plan.ts";
 import { bodyOf, hasUsers, NO_USERS, namesUsers, type RuleRow, type SiteUsers } from "./row.ts";
 import { FREE, hindered, type RuleState } from "./state.ts";
@@ -57,6 +58,7 @@ export async function applyRule(
     const fresh = await client.get(state.id);
     if (fresh?.path !== row?.path || fresh === undefined) return { state, isDone: false };
     await client.update(fresh.id, bodyOf(wanted, users, fresh), secrets);
+    await clearCache(wanted, fresh, deps);
     const after = await client.get(fresh.id);
     return { state: confirmed(state, wanted, after, deps), isDone: true };
   } catch (failure) {
@@ -68,6 +70,20 @@ export async function applyRule(
       isDone: true,
     };
   }
+}
+
+/**
+ * Sends a rule that limits access once more after it was stored. OpenList clears its cache of a rule
+ * before it stores the rule (`CreateMeta` and `UpdateMeta` of its internal/op/meta.go): a visitor who
+ * asks in between gets the former rule, or none, until the next update.
+ */
+async function clearCache(
+  wanted: WantedRule,
+  row: RuleRow,
+  { client, users }: Pick<ApplyDeps, "client" | "users">,
+): Promise<void> {
+  if (!restricts(wanted.values)) return;
+  await client.update(row.id, bodyOf(wanted, users ?? NO_USERS, row), secretsOf(wanted, row));
 }
 
 /** Deletes a row that is still at its path: by now it may be the rule of another folder. */
@@ -102,6 +118,7 @@ export async function confirmCreated(
     const text = message("RULE_USERS_UNSUPPORTED");
     return hindered(without, "unsupported", text, { time: deps.now(), isTried: false });
   }
+  if (row !== undefined) await clearCache(wanted, row, deps);
   return confirmed(state, wanted, row, deps);
 }
 

@@ -19,7 +19,7 @@ async function open(
 }
 
 describe.each(["openlist", "alist"] as const)("on a server of the family %s", (manner) => {
-  test("a rule is created, changed and deleted, each in one call", async () => {
+  test("a rule is created, changed and deleted, and a limit is sent twice", async () => {
     const { site, desk } = await open({ manner });
     desk.wanted = [wanted("/films", { password: "secret", p_sub: true, hide: "^\\.\na$" })];
     await desk.round();
@@ -29,7 +29,7 @@ describe.each(["openlist", "alist"] as const)("on a server of the family %s", (m
     await desk.round();
     expect(site.rules.at("/films")).toMatchObject({ password: "", readme: "# Films" });
     await desk.round();
-    expect(writes(site)).toEqual(["create", "update"]);
+    expect(writes(site)).toEqual(["create", "update", "update"]);
     desk.wanted = [];
     await desk.round();
     expect(site.rules.rows.size).toBe(0);
@@ -193,7 +193,7 @@ test("a rule with another path on the site is moved there, password included", a
   desk.wanted = [wanted("/films", { password: "p" }, { path: "/kino", revision: 2 })];
   await desk.round();
   expect([...site.rules.rows.values()]).toMatchObject([{ path: "/kino", password: "p" }]);
-  expect(writes(site)).toEqual(["create", "update"]);
+  expect(writes(site)).toEqual(["create", "update", "update", "update"]);
 });
 
 test("a renamed rule protects its new folder before the old one loses its rule", async () => {
@@ -202,9 +202,26 @@ test("a renamed rule protects its new folder before the old one loses its rule",
   await desk.round();
   desk.wanted = [wanted("/kino", { password: "p" }, { revision: 2 })];
   await desk.round();
-  expect(writes(site)).toEqual(["create", "create", "delete"]);
+  expect(writes(site)).toEqual(["create", "update", "create", "delete", "update"]);
   expect([...site.rules.rows.values()].map(({ path }) => path)).toEqual(["/kino"]);
 });
+
+test.each([
+  ["created", []],
+  ["changed", [wanted("/films", { readme: "open" })]],
+  ["moved", [wanted("/films", { password: "p" }, { path: "/old" })]],
+] as const)(
+  "a rule that is %s holds for a visitor who asks while it is stored",
+  async (_how, first) => {
+    const { site, desk } = await open();
+    desk.wanted = [...first];
+    await desk.round();
+    desk.wanted = [wanted("/films", { password: "p" }, { revision: 2 })];
+    await desk.round();
+    expect(site.rules.at("/films")).toMatchObject({ password: "p" });
+    expect(site.rules.cached.get("/films")).toEqual(site.rules.at("/films"));
+  },
+);
 
 test("a refused rule is tried again after a pause, and its password is not in the message", async () => {
   let now = 10_000_000;
