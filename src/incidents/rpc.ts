@@ -138,14 +138,17 @@ export function incidentImpl(
       }),
     listDays: async ({ site, mountPath, subject, failed, pageSize, pageToken }, context) => {
       const limit = pageLimit(pageSize, { most: MAX_STRIPS });
-      const found = await source.days.list({
-        siteId: site === "" ? undefined : (await source.readSites()).named(site).id,
-        path: mountPath || undefined,
-        subject: stripSubject(subject),
-        failed,
-        after: stripPlace(pageToken),
-        limit: limit + 1,
-      });
+      const found = await source.days.list(
+        {
+          siteId: site === "" ? undefined : (await source.readSites()).named(site).id,
+          path: mountPath || undefined,
+          subject: stripSubject(subject),
+          failed,
+          after: stripPlace(pageToken),
+          limit: limit + 1,
+        },
+        context.signal,
+      );
       const page = found.slice(0, limit);
       const last = page.at(-1);
       const say = sayIn(context);

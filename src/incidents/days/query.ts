@@ -57,13 +57,12 @@ export function dayQueries({
           query = query.where((eb) =>
             eb.or([
               eb("state", "=", "fails"),
-              eb(
-                "path",
-                "in",
+              eb.exists(
                 eb
                   .selectFrom("mount_day")
                   .select("mount_day.path")
                   .where("mount_day.site_id", "=", siteId)
+                  .whereRef("mount_day.path", "=", "mount_span.path")
                   .where("mount_day.failed", ">", 0)
                   .where("mount_day.day", ">=", failedSince),
               ),

@@ -1,5 +1,6 @@
 import type { SiteRegistry } from "../../sites/registry.ts";
 import type { Site } from "../../sites/site.ts";
+import { createTicks } from "../../ticks.ts";
 import { dayOf, SHOWN_DAYS } from "./day.ts";
 import type { SiteDay } from "./site-day.ts";
 import type { DayStore } from "./store.ts";
@@ -38,7 +39,8 @@ export interface DayServiceDeps {
 
 /** Reads the last days of sites and mounts, in any process. */
 export interface DayService {
-  list(filter: StripFilter): Promise<readonly Strip[]>;
+  /** @param signal ends it. */
+  list(filter: StripFilter, signal?: AbortSignal): Promise<readonly Strip[]>;
 }
 
 /** Sites whose days are read at once. */
@@ -46,7 +48,8 @@ const SITES_AT_ONCE = 50;
 
 export function createDayService({ store, sites, now }: DayServiceDeps): DayService {
   return {
-    list: async (filter) => {
+    list: async (filter, signal) => {
+      const ticks = createTicks(signal);
       const { siteId, after, limit } = filter;
       const requested = byName(sites.sites()).filter(
         ({ id, name }) =>
@@ -59,6 +62,9 @@ export function createDayService({ store, sites, now }: DayServiceDeps): DayServ
         const days = Map.groupBy(stored, (each) => each.siteId);
         for (const site of part) {
           if (strips.length >= limit) break;
+          // A site of many mounts without failures is read whole; SQLite does so in one tick.
+          signal?.throwIfAborted();
+          if (ticks.isDue()) await ticks.next();
           const ofSite = new Map((days.get(site.id) ?? []).map((day) => [day.day, day]));
           strips.push(
             ...(await stripsOf(site, ofSite, { ...filter, limit: limit - strips.length })),

@@ -83,3 +83,26 @@ test("a page after a site that was removed meanwhile goes on with the next one",
   const [next] = await service.list({ failed: false, after, limit: 1 });
   expect(next).toMatchObject({ site: "site-011", path: "" });
 });
+
+test("a call that has ended reads no further sites", async () => {
+  const { sites } = await start();
+  const { days } = store.incidents;
+  const ending = new AbortController();
+  let read = 0;
+  const service = createDayService({
+    store: {
+      ...days,
+      spans: (filter) => {
+        read += 1;
+        if (read === 3) ending.abort(new Error("ended"));
+        return days.spans(filter);
+      },
+    },
+    sites: { sites: () => sites },
+    now: () => TODAY * DAY,
+  });
+  await expect(service.list({ failed: true, limit: 1_000 }, ending.signal)).rejects.toThrow(
+    "ended",
+  );
+  expect(read).toBe(3);
+});
