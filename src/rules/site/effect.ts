@@ -1,9 +1,10 @@
 import type { Effect } from "../../history/effect.ts";
+import { memoize } from "../../memoize.ts";
 import type { RecordChange } from "../../records/effect.ts";
 import type { Site } from "../../sites/site.ts";
 import { isOnSite, pathOn } from "../../sites/site-choice.ts";
 import { RULE_MEMBERS, type Rule, type RuleIndex, type RuleValues, wantedOn } from "../rule.ts";
-import { opensFolder, type ServerRule, type ServerRules } from "./opening.ts";
+import { linesOf, opensFolder, type ServerRule, type ServerRules } from "./opening.ts";
 import { isManaged, type RuleState } from "./state.ts";
 
 /**
@@ -18,6 +19,7 @@ export function effectsOf(
   { before, after, all }: Pick<RecordChange<Rule>, "before" | "after" | "all">,
   sites: readonly { readonly site: Pick<Site, "id" | "name">; readonly has: boolean }[],
 ): readonly Effect[] {
+  const lines = memoize(linesOf);
   return sites.flatMap(({ site, has }) => {
     const placed = (rule: Rule | undefined): string[] =>
       rule !== undefined && isOnSite(rule, site.id) ? [pathOn(rule, site.id)] : [];
@@ -27,6 +29,7 @@ export function effectsOf(
       // The server lacks the changed rule, or has one at its path that Mooring does not manage.
       before: (folder) => ruleAt(all.before(), folder, site.id, has ? undefined : before),
       after: (folder) => ruleAt(all.after(), folder, site.id, undefined),
+      lines,
     };
     return [...paths].flatMap((path) => effectsAt(site, path, rules));
   });

@@ -28,7 +28,7 @@ import type { SaveRules } from "../save.ts";
 import { subjectOf } from "../subject.ts";
 import { adoptedStates, findRules, takeRules } from "./adoption.ts";
 import { effectsAt, effectsOf, effectsOfFollowing } from "./effect.ts";
-import type { ServerRule, ServerRules } from "./opening.ts";
+import { linesOf, type ServerRule, type ServerRules } from "./opening.ts";
 import type { RuleRound } from "./round.ts";
 import { hideWarning, NO_USERS, valuesOf } from "./row.ts";
 import { isManaged, NEW_RULE, type RuleRegistry, type RuleState } from "./state.ts";
@@ -278,5 +278,9 @@ function rulesOfSync(
   );
   for (const row of rows) if (replaced.has(row.id)) after.delete(row.path);
   for (const rule of written) after.set(rule.path, rule);
-  return { before: (folder) => before.get(folder), after: (folder) => after.get(folder) };
+  return {
+    before: (folder) => before.get(folder),
+    after: (folder) => after.get(folder),
+    lines: linesOf,
+  };
 }

@@ -15,12 +15,14 @@ export type RuleAt = (folder: string) => ServerRule | undefined;
 export interface ServerRules {
   readonly before: RuleAt;
   readonly after: RuleAt;
+  /** `linesOf`, once for texts that many sites have. */
+  readonly lines: (hide: string) => ReadonlySet<string>;
 }
 
 /** Limits of one folder. */
 interface Limits {
   readonly hasPassword: boolean;
-  readonly hide: readonly string[];
+  readonly hide: ReadonlySet<string>;
   /** Empty: all users. */
   readonly readers: readonly string[];
   /** Empty: all users. */
@@ -36,19 +38,24 @@ interface Limits {
  * above it, and the limits of that one return with the removal. Folders below with a rule of their
  * own do not depend on this one.
  */
-export function opensFolder(folder: string, { before, after }: ServerRules): boolean {
+export function opensFolder(folder: string, { before, after, lines }: ServerRules): boolean {
   return [false, true].some((isBelow) =>
-    isLooser(limitsAt(folder, isBelow, before), limitsAt(folder, isBelow, after)),
+    isLooser(limitsAt(folder, isBelow, before, lines), limitsAt(folder, isBelow, after, lines)),
   );
 }
 
 /** @param isBelow the limits of folders below it that have no rule. */
-function limitsAt(folder: string, isBelow: boolean, ruleAt: RuleAt): Limits {
+function limitsAt(
+  folder: string,
+  isBelow: boolean,
+  ruleAt: RuleAt,
+  lines: ServerRules["lines"],
+): Limits {
   const nearest = nearestRule(folder, ruleAt);
   if (nearest === undefined)
     return {
       hasPassword: false,
-      hide: [],
+      hide: new Set(),
       readers: [],
       writers: [],
       write: false,
@@ -60,7 +67,7 @@ function limitsAt(folder: string, isBelow: boolean, ruleAt: RuleAt): Limits {
   const applies = (sub: boolean): boolean => isOwn || sub;
   return {
     hasPassword: applies(values.p_sub) && (isIncomplete || values.password !== ""),
-    hide: applies(values.h_sub) ? linesOf(values.hide) : [],
+    hide: applies(values.h_sub) ? lines(values.hide) : new Set(),
     readers: applies(values.read_users_sub) ? values.read_users : [],
     writers: applies(values.write_users_sub) ? values.write_users : [],
     write: applies(values.w_sub) && values.write,
@@ -68,7 +75,7 @@ function limitsAt(folder: string, isBelow: boolean, ruleAt: RuleAt): Limits {
       !isBelow &&
       path !== folder &&
       (values.h_sub || path === posix.dirname(folder)) &&
-      linesOf(values.hide).some((line) => mayMatch(line, posix.basename(folder))),
+      [...lines(values.hide)].some((line) => mayMatch(line, posix.basename(folder))),
   };
 }
 
@@ -86,10 +93,10 @@ function nearestRule(
 
 function isLooser(before: Limits, after: Limits): boolean {
   const admits = (allowed: readonly string[], now: readonly string[]): boolean =>
-    allowed.length > 0 && (now.length === 0 || now.some((name) => !allowed.includes(name)));
+    allowed.length > 0 && (now.length === 0 || hasOthers(new Set(now), new Set(allowed)));
   return (
     (before.hasPassword && !after.hasPassword) ||
-    before.hide.some((line) => !after.hide.includes(line)) ||
+    hasOthers(before.hide, after.hide) ||
     admits(before.readers, after.readers) ||
     admits(before.writers, after.writers) ||
     (!before.write && after.write) ||
@@ -97,8 +104,15 @@ function isLooser(before: Limits, after: Limits): boolean {
   );
 }
 
-function linesOf(hide: string): readonly string[] {
-  return hide === "" ? [] : hide.split("\n");
+/** Lines of `hide`, of which a rule may have tens of thousands. */
+export function linesOf(hide: string): ReadonlySet<string> {
+  return new Set(hide === "" ? [] : hide.split("\n"));
+}
+
+function hasOthers(texts: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
+  if (texts === others) return false;
+  for (const text of texts) if (!others.has(text)) return true;
+  return false;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { NO_VALUES, type Rule, type RuleValues } from "../../../src/rules/rule.ts";
 import { effectsAt, effectsOf, effectsOfFollowing } from "../../../src/rules/site/effect.ts";
+import { linesOf } from "../../../src/rules/site/opening.ts";
 import { NEW_RULE, type RuleState } from "../../../src/rules/site/state.ts";
 import { PathIndex } from "../../../src/sites/path-index.ts";
 
@@ -21,6 +22,7 @@ const effectsAmong = (
   effectsAt(site, path, {
     before: (folder) => before.find((each) => each?.path === folder),
     after: (folder) => after.find((each) => each?.path === folder),
+    lines: linesOf,
   });
 
 const home = { id: "h", name: "home" };
@@ -303,6 +305,20 @@ test("a rule with a lost password counts as one with a password", () => {
 
 test("a rule that the server lacks is not removed, and its folder does not open", () => {
   expect(effectsOfRules([rule(locked)], [], "/films", [home], [])).toEqual([]);
+});
+
+test("a rule with tens of thousands of lines on 50 sites is compared", () => {
+  const before = rule({ hide: "b\n".repeat(32_000).trimEnd(), h_sub: true });
+  const after = rule({ hide: `${"a\n".repeat(32_000)}b`, h_sub: true });
+  const sites = Array.from({ length: 50 }, (_, at) => ({ id: `s${at}`, name: `site-${at}` }));
+  const everywhere = { siteIds: "all" } as const;
+  const found = effectsOfRules(
+    [{ ...before, ...everywhere }],
+    [{ ...after, ...everywhere }],
+    "/films",
+    sites,
+  );
+  expect(found.map(({ action }) => action)).toEqual(sites.map(() => "change"));
 });
 
 test("a site that begins to follow gets Mooring's values, and loses rules that Mooring has deleted", () => {
