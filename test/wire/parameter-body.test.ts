@@ -114,6 +114,17 @@ test.each(REFUSED)(
   },
 );
 
+test.each(['"\\ud800"', '["own","\\udc00"]'])(
+  "a member %s, which is no Unicode text, is refused",
+  async (value) => {
+    expect(await send("setting/delete", `{"key":${value}}`, JSON_TYPE)).toEqual({
+      code: 400,
+      message: 'member of the body "key": expected valid Unicode text',
+      data: null,
+    });
+  },
+);
+
 test("a body with more members than a query may have is refused", async () => {
   const members = Array.from({ length: 1_001 }, (_, at) => [`m${at}`, 1] as const);
   const body = JSON.stringify(Object.fromEntries(members));

@@ -198,7 +198,7 @@ export function readText(
   throw badParameter(parameter.name, parameter.place, expected);
 }
 
-function badParameter(name: string, place: Place, problem: string): BadRequest {
+export function badParameter(name: string, place: Place, problem: string): BadRequest {
   return new BadRequest("QUERY_INVALID", `${place} ${quote(name)}: ${problem}`);
 }
 

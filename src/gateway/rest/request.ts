@@ -26,6 +26,7 @@ import { holdsNull, isJsonObject, type JsonRules } from "./json-fit.ts";
 import { fieldFromJson, messageFromJson } from "./json-message.ts";
 import type { PathTemplate } from "./path.ts";
 import {
+  badParameter,
   createParameterReader,
   findTarget,
   MAX_QUERY_ITEMS,
@@ -286,7 +287,7 @@ export async function bodyMessage(
  * The members of a body as a query: those of a JSON object, or of a form. Empty for any other body, and
  * without the members that are null.
  *
- * @throws INVALID_ARGUMENT for more members than a query may have.
+ * @throws INVALID_ARGUMENT for more members than a query may have, and for an unpaired surrogate.
  */
 function bodyQuery(body: Uint8Array): Query {
   const text = Buffer.from(body).toString("utf8");
@@ -294,7 +295,7 @@ function bodyQuery(body: Uint8Array): Query {
   if (json === undefined) return formQuery(text);
   if (!isJsonObject(json)) return [];
   const pairs = Object.entries(json).flatMap(([name, value]) =>
-    [value].flat().flatMap((one) => (one === null ? [] : [{ name, raw: rawText(one) }])),
+    [value].flat().flatMap((one) => (one === null ? [] : [{ name, raw: rawText(name, one) }])),
   );
   if (pairs.length > MAX_QUERY_ITEMS)
     throw new BadRequest("QUERY_INVALID", `the body has more than ${MAX_QUERY_ITEMS} members`);
@@ -319,8 +320,12 @@ function formQuery(text: string): Query {
 }
 
 /** A value of JSON as it is written in a query. */
-function rawText(value: JsonValue): string {
-  return encodeURIComponent(typeof value === "string" ? value : JSON.stringify(value));
+function rawText(name: string, value: JsonValue): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  // No UTF-8 has an unpaired surrogate, and so no query either.
+  if (!text.isWellFormed())
+    throw badParameter(name, "member of the body", "expected valid Unicode text");
+  return encodeURIComponent(text);
 }
 
 /**
