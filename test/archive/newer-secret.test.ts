@@ -1,4 +1,4 @@
-// An old backup in a live service: what of the newer secrets stays, and what is said about them.
+// Import of an old backup into a live service: which newer secrets stay, and which results name them.
 import { rm } from "node:fs/promises";
 import { expect, test } from "vitest";
 import {
@@ -40,7 +40,7 @@ async function site(members: object, secrets: object = {}): Promise<void> {
   await live.call("ImportArchive", { document, replaceSecrets: true });
 }
 
-/** One of everything that has a secret. */
+/** One entry of each kind that has a secret. */
 async function create(): Promise<void> {
   const { call } = live;
   await site({});
@@ -198,7 +198,7 @@ test.each(CASES)(
     expect(named(await importing(old))).toMatchObject([{ entry, ...expected }]);
     if (kept.length > 0) expect(await stored()).toEqual(newer);
     else expect(await stored()).toEqual(before);
-    // The choice brings everything back.
+    // With the option, all secrets of the backup are restored.
     const results = await importing(old, { replaceSecrets: true });
     if (kept.includes("token") || kept.some((name) => name.startsWith("overrides/")))
       expect(named(results)[0]?.replacedSecrets).not.toEqual([]);

@@ -8,7 +8,7 @@ import { decryptSetting, readSettings } from "../../src/settings/archive/row.ts"
 /** The minimum cost of scrypt in a document. */
 export const CHEAP = { n: 2 ** 14, r: 8, p: 1 };
 
-/** Derives keys at once, for tests of what is done with them. */
+/** Derives keys without scrypt, for tests that do not depend on its cost. */
 export const quickKey: DeriveKey = async (passphrase, salt) =>
   createHmac("sha256", salt).update(passphrase).digest();
 

@@ -59,7 +59,7 @@ test.each([
   expect(err).toEqual([]);
 });
 
-test("Ctrl-C ends the call, and the message says what holds then", async () => {
+test("Ctrl-C ends the call, and the error has its note", async () => {
   const { result, interrupt } = begin();
   interrupt();
   await expect(result).rejects.toMatchObject({

@@ -4,7 +4,7 @@ import { cli, useService } from "./service.ts";
 
 useService();
 
-/** An argument that a person would expect where the command has a flag, and that may be a secret. */
+/** Superfluous argument for whose value the command has a flag; it may be a secret. */
 const WORD = "word-that-is-not-repeated";
 
 const CASES: readonly (readonly [args: string, flag: string])[] = [

@@ -1,4 +1,4 @@
-// Everything is lost: one backup, restored into an empty service with a new server in the old one's place.
+// Restore of a backup into an empty service, with a new server in place of the lost one.
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ const fresh = startedForAll(startWholeSite);
 const before = startedForAll(() => startFollowed({ home: lost }, FOLLOWING));
 /** Without events, work that waits is tried again after a minute. */
 const after = startedForAll(() => startService({ ...FOLLOWING, mountTimes: {} }));
-/** Takes the place of the lost server in the service that is still there. */
+/** New server in place of the lost one, for the service that still exists. */
 const spare = startedForAll(startWholeSite);
 const resumed = startedForAll(() => startService({ ...FOLLOWING, mountTimes: {} }));
 const PASSPHRASE = "the passphrase of the drill";

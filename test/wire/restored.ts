@@ -121,7 +121,7 @@ const codeOf = async (call: Promise<unknown>) =>
 /**
  * The behaviour of ids and conditions after a restore; the same for every dialect.
  *
- * @param opened adds to the stack what removes the database after its services.
+ * @param opened opens the database, and defers its removal to the stack.
  * @param options.isPromotion a standby without the last commits takes over.
  */
 export function describeRestored(

@@ -264,7 +264,7 @@ export const zhCn: Messages = {
   "kept.discard": "放弃",
   "kept.hint": "重新加载页面后，已输入的机密不会保留。",
   "kept.lost": "已输入的机密未保留：{names}。请重新输入。",
-  "kept.restored": "这是您之前尚未保存的输入。",
+  "kept.restored": "您尚未保存的输入已恢复。",
 
   "language.label": "语言",
 
@@ -304,7 +304,7 @@ export const zhCn: Messages = {
   "mount.allowShared": "允许多个站点共用此凭据",
   "mount.anySite": "任意站点",
   "mount.asking": "站点正在访问服务商，可能需要两分钟。",
-  "record.both": "那里也修改了：{names}。若继续，您的值会替换它们。",
+  "record.both": "对方也修改了：{names}。若继续，您的值会替换对方的值。",
   "record.changed": "已更改",
   "record.continue": "以最新状态继续",
   "mount.copy": "复制",
@@ -345,7 +345,7 @@ export const zhCn: Messages = {
   "record.noSite": "不在任何站点",
   "record.ok": "正常",
   "record.onSites": "{count} 个站点",
-  "record.outdated": "其他人在此期间修改了它。您的输入已保留；在您继续之前，保存会被拒绝。",
+  "record.outdated": "其他用户修改了这条记录。您的输入已保留，继续之后可以保存。",
   "record.overrides": "站点自己的值",
   "record.overridesAbout": "在某个站点上替换上面的值。",
   "mount.overwrites": "恢复用户在站点上编辑的内容，而不是采用它",

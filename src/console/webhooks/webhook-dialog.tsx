@@ -12,7 +12,7 @@ import { changesOf, draftOf, inputOf, readDraft, rebased, writeDraft } from "./i
 /**
  * Dialog for a new webhook, or for changes of one, whose address no reply contains.
  *
- * @param props.onStale called when somebody else has changed the webhook.
+ * @param props.onStale called when another client has changed the webhook.
  * @param props.onSaved called with the key of the signatures of a new webhook.
  */
 export function WebhookDialog(props: {

@@ -68,7 +68,7 @@ async function start(begin = "2026-11-20T12:00:00Z") {
   return {
     clock,
     written,
-    /** Looks each minute, the first time at once. */
+    /** Observes the site each minute, the first time at once. */
     run: async (
       minutes: number,
       {
@@ -95,7 +95,7 @@ async function start(begin = "2026-11-20T12:00:00Z") {
     },
     forget: () => recorder?.forget(() => true),
     service,
-    /** Minutes that worked, failed and were not seen, by day, without days that were not seen. */
+    /** Minutes by day: worked, failed and unmonitored; without days that are unmonitored as a whole. */
     strip: async (path = "") => {
       const strips = await service.list({ failed: false, limit: 1_000 });
       const strip = strips.find((each) => each.path === path);
@@ -302,7 +302,7 @@ test("a site keeps its newest 40 days, and a removed one keeps nothing", async (
   expect(await store.incidents.days.siteDays()).toEqual([]);
   expect(await store.incidents.days.allSpans()).toEqual([]);
   expect(await store.incidents.days.mountDays("s", ["/a", "/b"])).toEqual([]);
-  // A process that does not know yet writes once more.
+  // A process without the state in memory writes once more.
   await run(2, { mounts: { "/a": "bad" } });
   await store.incidents.days.forgetSites();
   expect(await store.incidents.days.allSpans()).toEqual([]);

@@ -253,7 +253,7 @@ test("the two commands of the page bring the site back on a new server, where no
   const [, token = ""] = /admin token of this new database.*: (\S+)\n/.exec(mooring.stderr()) ?? [];
   await writeFile(join(machine, "token"), token);
 
-  /** What a visitor without an account saw in folders with a rule. */
+  /** Names that a visitor without an account could read in folders with a rule. */
   const leaks = new Set<string>();
   let looks = 0;
   const ended = new AbortController();

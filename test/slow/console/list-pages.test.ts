@@ -3,11 +3,10 @@ import { expect, test } from "vitest";
 import { MountService } from "../../../gen/mooring/v1/mount_service_pb.js";
 import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
 import { startStandIn } from "../../sites/stand-in.ts";
+import { saveLargeMounts } from "../../wire/large-mounts.ts";
 import { consoleTest, visit } from "./console.ts";
 
 const console = consoleTest();
-
-const NAMES = Array.from({ length: 100 }, (_, at) => `m${String(at).padStart(3, "0")}`);
 
 /** The request to an rpc with the name of the last mount. */
 const requestWithLast = (page: Page, rpc: string) =>
@@ -22,19 +21,7 @@ test("mounts beyond the first page of a list are written to a site, and their fo
     await console.client(SiteService).createSite({
       site: { name: "harbour", url: site.url, token: site.token() },
     });
-    // A page of the list ends after 4 MiB.
-    const remark = "x".repeat(60_000);
-    for (let at = 0; at < NAMES.length; at += 10)
-      await mounts.saveMounts({
-        mounts: NAMES.slice(at, at + 10).map((name) => ({
-          name,
-          mountPath: `/${name}`,
-          driver: "Local",
-          config: { root_folder_path: "/srv" },
-          members: { remark },
-          sites: { all: true },
-        })),
-      });
+    await saveLargeMounts(mounts);
     expect((await mounts.listMounts({})).nextPageToken).not.toBe("");
 
     const page = await console.enter("sites?name=harbour");

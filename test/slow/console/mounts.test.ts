@@ -322,7 +322,7 @@ describe("a mount", () => {
     const page = await console.enter("mount?name=shared");
     await page.locator("#item-root_folder_path").fill("/mine");
     await mounts.saveMounts({ mounts: [{ name: "shared", disabled: true }] });
-    await page.getByText("Somebody has changed this in the meantime.").waitFor();
+    await page.getByText("Another user has changed this record.").waitFor();
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.locator(".notice.wrong").waitFor();
     await page.getByRole("button", { name: "Continue with the newest state" }).click();

@@ -63,7 +63,7 @@ test("a rule that somebody changes meanwhile is not overwritten", async () => {
   const page = await console.enter("rule?path=/shared");
   await page.getByLabel("Hidden names").fill("mine");
   await rules.saveRules({ rules: [{ path: "/shared", hide: "theirs" }] });
-  await page.getByText("Changed there too: hide.").waitFor();
+  await page.getByText("Also changed by the other user: hide.").waitFor();
   await page.getByRole("button", { name: "Save" }).click();
   await page.locator(".notice.wrong").waitFor();
   await page.getByRole("button", { name: "Show the newest state" }).click();

@@ -101,7 +101,7 @@ describe("unsaved inputs of the form of a", () => {
       }
       expect(await stores(page)).not.toContain(SECRET);
       await page.reload();
-      await page.getByText("These are your inputs from before").waitFor();
+      await page.getByText("Your unsaved inputs were restored").waitFor();
       expect(await page.locator(field).inputValue()).toBe("unsaved-input");
       if (secret !== undefined) {
         await page.getByText("Typed secrets are not kept:").waitFor();
@@ -135,7 +135,7 @@ describe("unsaved inputs of the form of a", () => {
       name: "harbour",
       site: { include: { patterns: ["site_title", "logo"] } },
     });
-    await dialog.getByText("Somebody has changed this in the meantime.").waitFor();
+    await dialog.getByText("Another user has changed this record.").waitFor();
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.locator(".notice.wrong").waitFor();
     await dialog.getByRole("button", { name: "Continue with the newest state" }).click();

@@ -137,7 +137,7 @@ test("a template with method and headers is edited; hidden values stay, and newe
       webhook: { classes: { classes: [IncidentClass.NETWORK] } },
     });
     await dialog.getByRole("button", { name: "Save" }).click();
-    await dialog.getByText("Somebody has changed this in the meantime.").waitFor();
+    await dialog.getByText("Another user has changed this record.").waitFor();
     await dialog.getByRole("button", { name: "Continue with the newest state" }).click();
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "detached" });

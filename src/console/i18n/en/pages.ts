@@ -47,7 +47,7 @@ export const pagesTexts = {
   "kept.discard": "Discard them",
   "kept.hint": "A typed secret is not kept when the page is reloaded.",
   "kept.lost": "Typed secrets are not kept: {names}. Enter them again.",
-  "kept.restored": "These are your inputs from before, which are not saved yet.",
+  "kept.restored": "Your unsaved inputs were restored.",
 
   "mount.allSites": "all sites",
   "mount.anySite": "any site",

@@ -11,7 +11,8 @@ export const recordsTexts = {
   "effect.save": "Save",
   "effect.title": "Effects on running servers",
   "record.addOwn": "Add own values",
-  "record.both": "Changed there too: {names}. If you continue, your values replace those.",
+  "record.both":
+    "Also changed by the other user: {names}. If you continue, your values replace theirs.",
   "record.changed": "changed",
   "record.continue": "Continue with the newest state",
   "record.created": "created",
@@ -26,7 +27,7 @@ export const recordsTexts = {
   "record.ok": "ok",
   "record.onSites": { one: "1 site", other: "{count} sites" },
   "record.outdated":
-    "Somebody has changed this in the meantime. Your inputs are kept; saving them is refused until you continue.",
+    "Another user has changed this record. Your inputs are kept, and can be saved after you continue.",
   "record.overrides": "Own values of sites",
   "record.overridesAbout": "Values that replace those above on one site.",
   "record.ownSite": "Site with own values",
