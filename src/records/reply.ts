@@ -19,7 +19,7 @@ export function recordPage<R extends SiteRecord>(
   const place = {
     of: keyOf,
     after: (text: string) => (record: R) => keyOf(record) > text,
-    sizeOf: (record: R) => JSON.stringify(record).length,
+    sizeOf: (record: R) => Buffer.byteLength(JSON.stringify(record)),
   };
   return pageOf(sorted, request, place, undefined, { usual: 1_000, beyond: "invalid" });
 }

@@ -7,11 +7,15 @@ export const LARGE_MOUNTS = Array.from(
   (_, at) => `m${String(at).padStart(3, "0")}`,
 );
 
-/** Remark of each of them: nearly the maximum of 64 KiB. */
-export const LARGE_REMARK = "x".repeat(60_000);
+/** Bytes of the remark of each of them: nearly the maximum of 64 KiB. */
+export const LARGE_REMARK_BYTES = 60_000;
 
-/** Saves the large mounts on all sites, each at the path of its name. */
-export async function saveLargeMounts(mounts: Client<typeof MountService>): Promise<void> {
+/** Saves the large mounts on all sites, each at the path of its name, with a remark of one letter. */
+export async function saveLargeMounts(
+  mounts: Client<typeof MountService>,
+  letter = "x",
+): Promise<void> {
+  const remark = letter.repeat(LARGE_REMARK_BYTES / Buffer.byteLength(letter));
   for (let at = 0; at < LARGE_MOUNTS.length; at += 20)
     await mounts.saveMounts({
       mounts: LARGE_MOUNTS.slice(at, at + 20).map((name) => ({
@@ -19,7 +23,7 @@ export async function saveLargeMounts(mounts: Client<typeof MountService>): Prom
         mountPath: `/${name}`,
         driver: "Local",
         config: { root_folder_path: "/srv" },
-        members: { remark: LARGE_REMARK },
+        members: { remark },
         sites: { all: true },
       })),
     });
