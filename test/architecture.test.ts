@@ -190,6 +190,7 @@ const everywhere = [
   "memoize.ts",
   "nfc.ts",
   "content-etag.ts",
+  "bounded-lock.ts",
   "certificate-error.ts",
   "error-text.ts",
   "is-object.ts",

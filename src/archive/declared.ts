@@ -2,8 +2,7 @@
 import { Code } from "@connectrpc/connect";
 import { invalid, ServiceError, type Violation } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import { didYouMean } from "../messages/nearest.ts";
-import type { ArchiveEntry, EntryResult, GivenEntries } from "./part.ts";
+import { type ArchiveEntry, type EntryResult, type GivenEntries, unknownPart } from "./part.ts";
 import { LIMITS } from "./readable.ts";
 
 /** Collects why entries cannot be applied as they stand, with fields such as `mounts[2]`. */
@@ -64,10 +63,7 @@ export function refuseUnknown(
   const names = parts.map(({ name }) => name);
   const [first, ...rest] = unknown.map(({ name }) => ({
     field: name,
-    description: message("ARCHIVE_PART_UNKNOWN", {
-      name: `"${name.slice(0, 64)}"`,
-      hint: didYouMean(name, names),
-    }),
+    description: unknownPart(name, names),
   }));
   if (first !== undefined) throw invalid([first, ...rest]);
 }

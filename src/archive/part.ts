@@ -2,7 +2,7 @@ import type { Grant } from "../access/grant.ts";
 import type { AuditOrigin } from "../audit/entry.ts";
 import type { Effect } from "../history/effect.ts";
 import { notFound } from "../messages/error.ts";
-import { message, type Text } from "../messages/message.ts";
+import { type Message, message, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import type { Members } from "./member.ts";
 import type { OpenText } from "./page-encryption.ts";
@@ -144,6 +144,11 @@ export interface EntryResult {
   readonly password?: string;
 }
 
+/** Result for an entry of a part. */
+export interface PartResult extends EntryResult {
+  readonly part: string;
+}
+
 /** Rows of a kind in backups and replies of AList and OpenList servers. */
 export interface ServerRows {
   /** Member of a backup of the web page. */
@@ -241,6 +246,14 @@ export function authorOf(
  */
 export function keepsSecrets({ replaceSecrets, declared }: ImportChoices): boolean {
   return !replaceSecrets && declared === undefined;
+}
+
+/** Text about a name that no part has. */
+export function unknownPart(name: string, parts: readonly string[]): Message {
+  return message("ARCHIVE_PART_UNKNOWN", {
+    name: `"${name.slice(0, 64)}"`,
+    hint: didYouMean(name, parts),
+  });
 }
 
 /** A result without details. */

@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv, type ScryptOptions, scrypt } from "node:crypto";
 import { Code } from "@connectrpc/connect";
+import { createBoundedLock, type LockOptions } from "../bounded-lock.ts";
 import { ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { unreadable } from "./readable.ts";
-import { createTurns } from "./turn.ts";
 
 /** Minimum length of a passphrase for sealing, in characters. */
 const MIN_PASSPHRASE = 8;
@@ -73,7 +73,7 @@ export function createPassphraseCipher(
   cost: Cost = SCRYPT_COST,
   derive: DeriveKey = deriveKey,
 ): SharedCipher {
-  const turns = createTurns(
+  const derivations = createBoundedLock(
     MOST_WAITING,
     () => new ServiceError(Code.ResourceExhausted, message("SEALING_BUSY")),
   );
@@ -84,7 +84,7 @@ export function createPassphraseCipher(
         throw unreadable(message("PASSPHRASE_TOO_SHORT", { least: MIN_PASSPHRASE }));
       const salt = randomBytes(SALT_BYTES);
       const nonce = randomBytes(NONCE_BYTES);
-      const key = await keyFor(SEALS, { passphrase, salt, cost }, signal);
+      const key = await keyFor({ passphrase, salt, cost }, { priority: "high", signal });
       const envelope = {
         cipher: CIPHER,
         kdf: "scrypt",
@@ -99,7 +99,7 @@ export function createPassphraseCipher(
     },
     open: async (passphrase, envelope, header) => {
       const { salt, nonce, sealed, ...read } = readEnvelope(envelope);
-      const key = await keyFor(OPENS, { passphrase, salt, cost: read.cost }, signal);
+      const key = await keyFor({ passphrase, salt, cost: read.cost }, { signal });
       const tagAt = sealed.length - TAG_BYTES;
       const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
         .setAAD(boundTo(envelope, header))
@@ -113,25 +113,14 @@ export function createPassphraseCipher(
       }
     },
   });
-  const keyFor = async (
-    queue: typeof SEALS | typeof OPENS,
-    of: { readonly passphrase: string; readonly salt: Buffer; readonly cost: Cost },
-    signal: AbortSignal | undefined,
-  ): Promise<Buffer> => {
-    const end = await turns.take(queue, signal);
-    try {
-      // NFC unifies a passphrase that different systems enter as different code points.
-      return await derive(of.passphrase.normalize("NFC"), of.salt, of.cost);
-    } finally {
-      end();
-    }
-  };
+  // NFC unifies a passphrase that different systems enter as different code points.
+  const keyFor = (
+    { passphrase, salt, cost }: { passphrase: string; salt: Buffer; cost: Cost },
+    options: LockOptions,
+  ): Promise<Buffer> =>
+    derivations.run(() => derive(passphrase.normalize("NFC"), salt, cost), options);
   return { ...cipherUntil(), until: cipherUntil };
 }
-
-/** Queues of derivations. */
-const SEALS = 0;
-const OPENS = 1;
 
 /** Parameters of scrypt: N, r and p of RFC 7914. */
 export interface Cost {

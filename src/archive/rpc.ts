@@ -22,8 +22,10 @@ import { createTranslations, type Language, type Translate } from "../messages/l
 import { createSayIn } from "../messages/localize.ts";
 import { message, type Text } from "../messages/message.ts";
 import { createTicks, mapInTicks } from "../ticks.ts";
-import type { Archive, ImportOptions, PartResult, SkippedPart } from "./archive.ts";
+import type { Archive } from "./archive.ts";
 import type { SecretsMode } from "./document.ts";
+import type { ImportOptions, SkippedPart } from "./import.ts";
+import type { PartResult } from "./part.ts";
 
 /**
  * Implements the archives of BackupService.

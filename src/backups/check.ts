@@ -1,6 +1,7 @@
 import { ROOT } from "../access/grant.ts";
-import type { Archive, PartResult } from "../archive/archive.ts";
+import type { Archive } from "../archive/archive.ts";
 import { isArchive, type LeftOut } from "../archive/document.ts";
+import type { PartResult } from "../archive/part.ts";
 import { parseBackupJson, unreadable } from "../archive/readable.ts";
 import { isObject } from "../is-object.ts";
 import { ServiceError } from "../messages/error.ts";

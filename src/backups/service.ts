@@ -1,10 +1,11 @@
 import { Code } from "@connectrpc/connect";
 import { ROOT } from "../access/grant.ts";
-import type { Archive, Imported, ImportOptions } from "../archive/archive.ts";
+import type { Archive } from "../archive/archive.ts";
 import type { ArchiveDocument, LeftOut } from "../archive/document.ts";
+import type { Imported, ImportOptions } from "../archive/import.ts";
 import type { ArchiveCaller } from "../archive/part.ts";
 import { checkSize, parseBackupJson } from "../archive/readable.ts";
-import { createTurns } from "../archive/turn.ts";
+import { createBoundedLock } from "../bounded-lock.ts";
 import { errorText } from "../error-text.ts";
 import { denied, failedPrecondition, ServiceError } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
@@ -105,24 +106,23 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
   const { archive, keep, check, now } = deps;
   const busy = (): ServiceError => new ServiceError(Code.ResourceExhausted, message("BACKUP_BUSY"));
   /** Checks and writes hold a whole backup: one of each at a time. */
-  const checks = createTurns(MOST_WAITING, busy);
-  const writes = createTurns(MOST_WAITING, busy);
+  const checks = createBoundedLock(MOST_WAITING, busy);
+  const writes = createBoundedLock(MOST_WAITING, busy);
 
-  /** Runs work that writes to the target, alone among all processes. */
-  const alone = async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
-    const end = await writes.take(0, signal);
-    try {
-      const release = await deps.lease.take();
-      if (release === undefined) throw busy();
-      try {
-        return await work();
-      } finally {
-        await release();
-      }
-    } finally {
-      end();
-    }
-  };
+  /** Runs work that writes to the target, one at a time among all processes. */
+  const exclusively = <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> =>
+    writes.run(
+      async () => {
+        const release = await deps.lease.take();
+        if (release === undefined) throw busy();
+        try {
+          return await work();
+        } finally {
+          await release();
+        }
+      },
+      { signal },
+    );
   const opened = deps.target && openTarget(deps.target, deps);
   /** @throws FAILED_PRECONDITION if the service keeps no backups. */
   const stored = (): { readonly target: BackupTarget; readonly files: BackupFiles } => {
@@ -134,25 +134,18 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
     if (passphrase === "") throw failedPrecondition(message("BACKUP_PASSPHRASE_MISSING"));
     return passphrase;
   };
-  const checkAlone = async (
+  const checkContent = (
     content: Buffer,
     passphrase: string,
     signal: AbortSignal,
-  ): Promise<CheckedBackup> => {
-    const end = await checks.take(0, signal);
-    try {
-      return await check(content, passphrase, signal);
-    } finally {
-      end();
-    }
-  };
+  ): Promise<CheckedBackup> => checks.run(() => check(content, passphrase, signal), { signal });
 
   /** Problem of a backup; empty: it can be restored. */
   const restoreProblem = async (
     content: Buffer,
     passphrase: string,
     signal: AbortSignal,
-  ): Promise<Text> => (await checkAlone(content, passphrase, signal)).problem;
+  ): Promise<Text> => (await checkContent(content, passphrase, signal)).problem;
   const readStored = async (given: string, signal: AbortSignal): Promise<unknown> => {
     const { files } = stored();
     const { name } = await files.find(given, signal);
@@ -176,7 +169,7 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
     create: async ({ passphrase: given, includeServerOwn, signal }) => {
       const { files } = stored();
       const passphrase = passphraseOf(given);
-      return alone(signal, async () => {
+      return exclusively(signal, async () => {
         const document = await archive.export(ROOT, {
           secrets: { mode: "seal", passphrase },
           only: [],
@@ -219,7 +212,7 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
       const { files } = stored();
       const backup = await files.find(name, signal);
       const content = await files.read(name, signal);
-      const checked = await checkAlone(content, passphrase || (deps.passphrase ?? ""), signal);
+      const checked = await checkContent(content, passphrase || (deps.passphrase ?? ""), signal);
       return { backup, checked };
     },
     restore: async (source, caller, options) => {
@@ -235,7 +228,7 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
       const { leftOut } = (document ?? {}) as { readonly leftOut?: unknown };
       return { ...imported, omissions: omissionsOf(leftOut) };
     },
-    prune: (options) => alone(options.signal, () => prune(options)),
+    prune: (options) => exclusively(options.signal, () => prune(options)),
   };
 }
 

@@ -1,5 +1,6 @@
 import { ROOT } from "../access/grant.ts";
-import type { Archive, Imported, ImportOptions } from "../archive/archive.ts";
+import type { Archive } from "../archive/archive.ts";
+import type { Imported, ImportOptions } from "../archive/import.ts";
 import type { ArchiveCaller } from "../archive/part.ts";
 import { StoreError } from "../database/error.ts";
 import { readBoundedFile } from "../files/bounded-file.ts";

@@ -3,12 +3,9 @@ import { randomBytes } from "node:crypto";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { createGrant, ROOT } from "../../src/access/grant.ts";
-import {
-  type Archive,
-  createArchive,
-  type ExportOptions,
-  type ImportOptions,
-} from "../../src/archive/archive.ts";
+import { type Archive, createArchive } from "../../src/archive/archive.ts";
+import type { ExportOptions } from "../../src/archive/export.ts";
+import type { ImportOptions } from "../../src/archive/import.ts";
 import {
   type ArchiveEntry,
   type ArchivePart,

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { type Grant, ROOT } from "../../src/access/grant.ts";
-import { type Archive, createArchive, type ImportOptions } from "../../src/archive/archive.ts";
+import { type Archive, createArchive } from "../../src/archive/archive.ts";
+import type { ImportOptions } from "../../src/archive/import.ts";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import type { Aria2Client } from "../../src/downloaders/aria2.ts";
 import type { QbittorrentClient } from "../../src/downloaders/qbittorrent.ts";

@@ -1,52 +1,66 @@
 import { randomBytes } from "node:crypto";
 import { Code } from "@connectrpc/connect";
 import { expect, test } from "vitest";
-import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
-import { createTurns } from "../../src/archive/turn.ts";
-import { failureOf } from "./setting.ts";
-import { CHEAP } from "./text.ts";
+import { createPassphraseCipher } from "../src/archive/passphrase.ts";
+import { createBoundedLock, type LockOptions } from "../src/bounded-lock.ts";
+import { failureOf } from "./archive/setting.ts";
+import { CHEAP } from "./archive/text.ts";
 
-/** @returns the names of finished turns, and a function that starts one. */
-function start(most = 8) {
-  const turns = createTurns(most, () => new Error("full"));
+/** A lock, the names of finished work, and functions that run work and hold the lock. */
+function start(maxWaiting = 8) {
+  const lock = createBoundedLock(maxWaiting, () => new Error("full"));
   const done: string[] = [];
-  const run = async (name: string, queue: 0 | 1, signal?: AbortSignal): Promise<void> => {
-    const end = await turns.take(queue, signal);
-    await Promise.resolve();
-    done.push(name);
-    end();
+  const run = (name: string, options: LockOptions = {}): Promise<void> =>
+    lock.run(async () => {
+      await Promise.resolve();
+      done.push(name);
+    }, options);
+  /** @returns a function that releases the lock. */
+  const hold = (): (() => void) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    void lock.run(() => promise);
+    return resolve;
   };
-  return { done, run, hold: () => turns.take(1) };
+  return { done, run, hold };
 }
 
-test("turns of the first queue go before those of the second", async () => {
+test("work of high priority runs before work that waits with a normal one", async () => {
   const { done, run } = start();
-  await Promise.all([run("a", 1), run("b", 1), run("c", 1), run("first", 0)]);
+  await Promise.all([run("a"), run("b"), run("c"), run("first", { priority: "high" })]);
   expect(done).toEqual(["a", "first", "b", "c"]);
 });
 
-test("work that is cancelled while it waits has no turn and takes no place", async () => {
+test("work that is cancelled while it waits does not run and takes no place", async () => {
   const { done, run, hold } = start(2);
-  const end = await hold();
+  const release = hold();
   const gone = new AbortController();
-  const left = [run("a", 1, gone.signal), run("b", 1, gone.signal)];
-  await expect(run("too much", 1)).rejects.toThrow("full");
+  const { signal } = gone;
+  const left = [run("a", { signal }), run("b", { signal })];
+  await expect(run("too much")).rejects.toThrow("full");
   gone.abort(new Error("the client has gone"));
   for (const each of left) await expect(each).rejects.toThrow("the client has gone");
-  const last = run("c", 1);
-  end();
+  const last = run("c");
+  release();
   await last;
-  await expect(run("late", 1, gone.signal)).rejects.toThrow("the client has gone");
+  await expect(run("late", { signal })).rejects.toThrow("the client has gone");
   expect(done).toEqual(["c"]);
 });
 
-test("a full queue refuses more work, and the other one still takes it", async () => {
+test("work that fails releases the lock", async () => {
+  const lock = createBoundedLock(1, () => new Error("full"));
+  const failed = lock.run(() => Promise.reject(new Error("the disk is full")));
+  const next = lock.run(async () => "done");
+  await expect(failed).rejects.toThrow("the disk is full");
+  expect(await next).toBe("done");
+});
+
+test("a full queue refuses more work, and that of the other priority still accepts it", async () => {
   const { done, run, hold } = start(1);
-  const end = await hold();
-  const second = run("second", 1);
-  await expect(run("too much", 1)).rejects.toThrow("full");
-  const first = run("first", 0);
-  end();
+  const release = hold();
+  const second = run("second");
+  await expect(run("too much")).rejects.toThrow("full");
+  const first = run("first", { priority: "high" });
+  release();
   await Promise.all([first, second]);
   expect(done).toEqual(["first", "second"]);
 });
