@@ -4,7 +4,7 @@ import type { Mooring } from "./mooring.ts";
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
 /** Reads a setting over a keep-alive connection. @returns the duration in milliseconds. */
-export async function timeRead({ port, token }: Mooring): Promise<number> {
+async function timeRead({ port, token }: Mooring): Promise<number> {
   const began = performance.now();
   await new Promise<void>((resolve, reject) => {
     const options = { agent, headers: { authorization: token } };
@@ -15,4 +15,29 @@ export async function timeRead({ port, token }: Mooring): Promise<number> {
     ).on("error", reject);
   });
   return performance.now() - began;
+}
+
+/** Reads one after the other. @returns their durations in milliseconds. */
+export async function timeReads(mooring: Mooring, count: number): Promise<number[]> {
+  const times: number[] = [];
+  for (let read = 0; read < count; read += 1) times.push(await timeRead(mooring));
+  return times;
+}
+
+/** Reads one after the other until a call has ended. @returns its result, and the durations. */
+export async function readsWhile<T>(
+  mooring: Mooring,
+  call: Promise<T>,
+): Promise<{ readonly result: T; readonly reads: readonly number[] }> {
+  let hasEnded = false;
+  const readOn = async (): Promise<number[]> => {
+    const times: number[] = [];
+    while (!hasEnded) times.push(await timeRead(mooring));
+    return times;
+  };
+  const ending = call.finally(() => {
+    hasEnded = true;
+  });
+  const [result, reads] = await Promise.all([ending, readOn()]);
+  return { result, reads };
 }

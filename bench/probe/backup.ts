@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { type Experiment, type Lab, limited } from "../experiment.ts";
 import { addCustomSettings, callAdmin, type Mooring, startMooring } from "../mooring.ts";
 import { peakBytes, resetPeak } from "../proc.ts";
-import { timeRead } from "../read-time.ts";
+import { readsWhile, timeReads } from "../read-time.ts";
 import { LOAD_CORE } from "../stage.ts";
 import { median, quantile } from "../statistics.ts";
 import type { CrowdSite } from "./crowd.ts";
@@ -182,18 +182,12 @@ async function timed<T>(
 ): Promise<Timed<T>> {
   const { pid } = mooring.server;
   await sleep(REST);
-  const idle: number[] = [];
-  for (let read = 0; read < IDLE_READS; read += 1) idle.push(await timeRead(mooring));
+  const idle = await timeReads(mooring, IDLE_READS);
   resetPeak(pid);
   const before = peakBytes(pid);
   const began = performance.now();
-  let seconds: number | undefined;
-  const work = call(mooring).finally(() => {
-    seconds = (performance.now() - began) / 1e3;
-  });
-  const busy: number[] = [];
-  while (seconds === undefined) busy.push(await timeRead(mooring));
-  const result = await work;
+  const { result, reads: busy } = await readsWhile(mooring, call(mooring));
+  const seconds = (performance.now() - began) / 1e3;
   return { result, seconds, growth: peakBytes(pid) - before, idle, busy };
 }
 

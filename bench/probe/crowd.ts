@@ -1,6 +1,5 @@
 import { createInterface } from "node:readline";
-import { driverByName } from "../../test/mounts/site/desk.ts";
-import { type Storages, startStorages } from "../../test/mounts/site/stand-in.ts";
+import type { Storages } from "../../test/mounts/site/stand-in.ts";
 import { startWholeSite } from "../../test/mounts/whole-site.ts";
 import { type StandIn, startStandIn } from "../../test/sites/stand-in.ts";
 
@@ -14,8 +13,6 @@ export interface CrowdSite {
 export interface Brought {
   /** Milliseconds since 1970. */
   readonly time: number;
-  /** Number of calls for mounts since the last answer, by method and path. */
-  readonly calls: Readonly<Record<string, number>>;
 }
 
 /** Stand-in of a server, with its parts. */
@@ -28,10 +25,6 @@ const kinds: Readonly<Record<string, () => Promise<Server>>> = {
   settings: async () => {
     const settings = await startStandIn();
     return { settings, url: settings.url, token: settings.token() };
-  },
-  mounts: async () => {
-    const storages = await startStorages(driverByName);
-    return { storages, url: storages.url, token: storages.token };
   },
   // Servers with both, which Mooring itself can follow.
   whole: async () => {
@@ -53,10 +46,7 @@ async function main(count: number, kind: string): Promise<void> {
   for await (const line of createInterface({ input: process.stdin })) {
     while (!servers.every((server) => isBrought(server, line)))
       await new Promise((resolve) => setTimeout(resolve, 1));
-    const calls: Record<string, number> = {};
-    for (const { storages } of servers)
-      for (const { call } of storages?.calls.splice(0) ?? []) calls[call] = (calls[call] ?? 0) + 1;
-    process.stdout.write(`${JSON.stringify({ time: Date.now(), calls } satisfies Brought)}\n`);
+    process.stdout.write(`${JSON.stringify({ time: Date.now() } satisfies Brought)}\n`);
   }
 }
 
