@@ -87,7 +87,16 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "sync",
   ],
   // Common parts of mounts and folder rules.
-  records: ["access/grant.ts", "audit", "history", "ledger", "messages", "secrets", "sites"],
+  records: [
+    "access/grant.ts",
+    "audit",
+    "history",
+    "ledger",
+    "messages",
+    "secrets",
+    "settings/value.ts",
+    "sites",
+  ],
   mounts: [
     "access",
     "archive",

@@ -1,15 +1,4 @@
-/**
- * Secret that was set by a caller without the right to read it (a blind item). It counts as different
- * on each site until it was sent there: otherwise the caller could save guesses and see which one a
- * site has.
- */
-export interface BlindItem {
-  /** Id of the site whose override has it; empty: the mount itself. */
-  readonly site: string;
-  readonly item: string;
-  /** Revision of the save. */
-  readonly revision: number;
-}
+import type { BlindSecret } from "../records/secret-place.ts";
 
 /**
  * The blind items of a mount after a save.
@@ -18,10 +7,10 @@ export interface BlindItem {
  * @param revision of the save; undefined: the caller may read secrets, or has them from a site.
  */
 export function blindAfter(
-  before: readonly BlindItem[] = [],
+  before: readonly BlindSecret[] = [],
   given: readonly { readonly item: string; readonly site: string | undefined }[],
   revision: number | undefined,
-): readonly BlindItem[] {
+): readonly BlindSecret[] {
   const places = given.map(({ item, site = "" }) => ({ item, site }));
   const kept = before.filter(
     (each) => !places.some(({ item, site }) => item === each.item && site === each.site),
@@ -37,7 +26,7 @@ export function blindAfter(
  * @param own items of the site's override, which replace those of the mount.
  */
 export function blindOn(
-  blind: readonly BlindItem[] = [],
+  blind: readonly BlindSecret[] = [],
   site: string,
   own: Readonly<Record<string, unknown>>,
 ): ReadonlyMap<string, number> {

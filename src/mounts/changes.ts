@@ -1,9 +1,6 @@
 import { outsideLimits } from "../access/grant.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { notFound } from "../messages/error.ts";
-import { message } from "../messages/message.ts";
-import { didYouMean } from "../messages/nearest.ts";
 import type { Caller } from "../records/caller.ts";
 import { createRecordChanges, type RecordChanges } from "../records/changes.ts";
 import { isRunning } from "../records/effect.ts";
@@ -13,7 +10,7 @@ import type { Site } from "../sites/site.ts";
 import { effectsOf } from "./effect.ts";
 import { isSecretItem } from "./input.ts";
 import { SITE_MOUNTS } from "./kind.ts";
-import { isAllowed, type Mount } from "./mount.ts";
+import type { Mount } from "./mount.ts";
 import type { MountOptions } from "./mount-service.ts";
 import type { MountView } from "./mount-view.ts";
 import type { SaveRules } from "./save.ts";
@@ -46,12 +43,7 @@ export function createMountChanges(deps: MountChangesDeps): MountChanges {
     sites.sites().filter((site) => isRunning(site, deps.registry.site(site.id)));
   const changes = createRecordChanges(SITE_MOUNTS, {
     ...deps,
-    isAllowed,
     all: view.all,
-    unknown: (name) => {
-      const hint = didYouMean(name, view.all().keys());
-      return notFound(message("MOUNT_NOT_FOUND", { name: name.slice(0, 64), hint }));
-    },
     effects: () => {
       const written = running();
       return (change) => effectsOf(change, written);

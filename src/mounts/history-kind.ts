@@ -2,19 +2,19 @@ import type { Grant } from "../access/grant.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { RecordKind } from "../history/kind.ts";
 import { toNfc } from "../nfc.ts";
-import { type RecordChange, withEffects } from "../records/effect.ts";
-import { allowsChange } from "../records/stored-change.ts";
+import type { RecordChange } from "../records/effect.ts";
+import { describeChange } from "../records/history-change.ts";
+import { historyKind } from "../records/history-kind.ts";
+import { restoreRecords } from "../records/restore.ts";
 import type { Site } from "../sites/site.ts";
-import { isChangeOnSite } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { effectsOf } from "./effect.ts";
-import { describeMountChange } from "./history-change.ts";
+import { itemsOfMount } from "./history-change.ts";
 import { isSecretItem } from "./input.ts";
-import { MOUNTS, SITE_MOUNTS } from "./kind.ts";
-import { isAllowed, type Mount } from "./mount.ts";
-import { restoreMounts } from "./restore.ts";
-import { redirectedOf } from "./save.ts";
-import { subjectOf } from "./subject.ts";
+import { SITE_MOUNTS } from "./kind.ts";
+import type { Mount } from "./mount.ts";
+import { restoredMount } from "./restore.ts";
+import { changedNames, redirectedOf } from "./save.ts";
 
 export interface MountsKindDeps {
   /** All mounts, by name. */
@@ -42,40 +42,27 @@ export function mountsKind({
     const written = running();
     return (change: RecordChange<Mount>) => effectsOf(change, written);
   };
-  const find: RecordKind["find"] = (text, grant) => mounts().get(nameOf(text, grant))?.name;
-  return {
-    name: "mount",
-    plural: "mounts",
-    kind: MOUNTS,
-    scopes: { read: "mounts:read", restore: "mounts:write" },
-    keyOf: (name) => subjectOf(name),
-    find,
-    mayName: (grant, text) => {
-      if (grant.limits.length === 0) return true;
-      const mount = mounts().get(nameOf(text, grant));
-      return mount !== undefined && isAllowed(grant, mount);
-    },
+  return historyKind(SITE_MOUNTS, {
+    all: mounts,
+    keyNamed: nameOf,
     storedKey: toNfc,
-    allows: (grant, change) => allowsChange("mount", grant, change),
-    isOnSite: isChangeOnSite,
-    hides: (grant, { oldHashes, newHashes }) =>
-      (oldHashes !== null || newHashes !== null) && !grant.has("mounts:reveal"),
-    describe: (change) => describeMountChange(change, sites()),
-    restore: async (draft, changes, grant) =>
-      withEffects(SITE_MOUNTS, effectsNow(), () =>
-        restoreMounts(draft, changes, {
-          grant,
-          isSecret: (driver, item) => isSecretItem(driverOf(driver), item),
-          redirected: (now, mount) =>
-            redirectedOf(now, { mount, given: [] }, "", {
-              driverOf,
-              sites: sites(),
-              reveals: grant.has("mounts:reveal"),
-              isAdopted: false,
-            }).map(({ field }) => field),
-          managedBy,
-          sites: sites(),
-        }),
-      )(draft),
-  };
+    describe: (change) => describeChange(SITE_MOUNTS, change, itemsOfMount, sites()),
+    effects: effectsNow,
+    restore: (draft, changes, grant) =>
+      restoreRecords(SITE_MOUNTS, draft, changes, {
+        grant,
+        managedBy,
+        sites: sites(),
+        restored: (change, body, now) =>
+          restoredMount(change, body, now, (driver, item) => isSecretItem(driverOf(driver), item)),
+        redirected: (now, mount) =>
+          redirectedOf(now, { mount, given: [] }, "", {
+            driverOf,
+            sites: sites(),
+            reveals: grant.has("mounts:reveal"),
+            isAdopted: false,
+          }).map(({ field }) => field),
+        changedNames: (now, mount) => changedNames(now, mount, sites()),
+      }),
+  });
 }

@@ -6,12 +6,13 @@ import { type Message, message, problemAt, type Text } from "../messages/message
 import { didYouMean } from "../messages/nearest.ts";
 import { toNfc } from "../nfc.ts";
 import { ownValue, setOwn } from "../own-value.ts";
+import type { SecretPlace } from "../records/secret-place.ts";
 import { isUnchecked, type UncheckedValues } from "../records/unchecked.ts";
 import { MASK } from "../settings/value.ts";
 import { type ChosenSites, chosenSites, overridesById } from "../sites/site-choice-input.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { cleanPath, pathProblem } from "../sites/site-path.ts";
-import type { MissingItem, Mount, Override, Values } from "./mount.ts";
+import type { Mount, Override, Values } from "./mount.ts";
 import { itemKind } from "./site/item-kind.ts";
 
 /** Values to set; null removes one. */
@@ -40,7 +41,7 @@ export interface MountInput {
    * Items whose values are missing in the source: the mount is incomplete until they
    * are given.
    */
-  readonly lost?: readonly MissingItem[];
+  readonly lost?: readonly SecretPlace[];
   /** Items of the source whose current values are kept, because the server refreshes them. */
   readonly newer?: readonly string[];
   /** Values of the source that the mount does not keep, such as `config.root_folder_path`. */
@@ -218,17 +219,17 @@ export function wholeInput(
 
 function missingItems(
   before: Mount | undefined,
-  lost: readonly MissingItem[] = [],
-): readonly MissingItem[] {
+  lost: readonly SecretPlace[] = [],
+): readonly SecretPlace[] {
   const known = before?.missing ?? [];
-  const isKnown = ({ site, item }: MissingItem): boolean =>
+  const isKnown = ({ site, item }: SecretPlace): boolean =>
     known.some((each) => each.site === site && each.item === item);
   return [...known, ...lost.filter((each) => !isKnown(each))];
 }
 
 /** Reports whether an input replaces or removes a lost value. */
 function isGiven(
-  { site, item }: MissingItem,
+  { site, item }: SecretPlace,
   config: ValueInput | undefined,
   overrides: Readonly<Record<string, OverrideInput>>,
 ): boolean {

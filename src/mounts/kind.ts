@@ -1,27 +1,39 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Scalar } from "../drivers/item-value.ts";
-import { type KindRules, kindNamed, type Parts } from "../ledger/kind.ts";
-import { bytesOfParts, isSameParts } from "../ledger/parts.ts";
+import type { KindRules, Parts } from "../ledger/kind.ts";
 import type { StoredChange, StoredRecord } from "../ledger/store.ts";
 import { setOwn } from "../own-value.ts";
 import { siteKind } from "../records/kind.ts";
-import { allowsChange } from "../records/stored-change.ts";
+import { recordRules } from "../records/ledger-rules.ts";
+import { partOf, placeOf } from "../records/secret-place.ts";
 import { attributesOnSites } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { isSecretItem } from "./input.ts";
-import { type Mount, NO_OVERRIDE, type Override, type Values, withoutSite } from "./mount.ts";
-import { partOf, placeOf, readBody, type StoredMount, shownItems } from "./stored.ts";
-import { REMOVED, subjectOf } from "./subject.ts";
-
-/** Mounts in the ledger, by name. */
-export const MOUNTS = kindNamed<Mount>("mount");
+import {
+  type Mount,
+  NO_OVERRIDE,
+  type Override,
+  secretField,
+  type Values,
+  withoutSite,
+} from "./mount.ts";
+import { readBody, type StoredMount } from "./stored.ts";
+import { MOUNT_TEXTS } from "./text.ts";
 
 /** Mounts as records of sites. */
 export const SITE_MOUNTS = siteKind<Mount>({
-  token: MOUNTS,
+  noun: "mount",
+  plural: "mounts",
   keyOf: ({ name }) => name,
   withoutSite,
+  secretField,
+  missingOf: ({ missing }) => missing,
+  blindIn: (body) => readBody(body).blind ?? [],
+  texts: MOUNT_TEXTS,
 });
+
+/** Mounts in the ledger, by name. */
+export const MOUNTS = SITE_MOUNTS.token;
 
 /** Reports whether a change is that of a mount. */
 export function isMountChange({ kind }: Pick<StoredChange, "kind">): boolean {
@@ -37,46 +49,11 @@ export interface MountRulesDeps {
 
 /** Rules of mounts in the ledger. */
 export function mountRules({ driverOf, sites }: MountRulesDeps): KindRules<Mount> {
-  // The parts of an item are needed up to three times: by its draft, the history and the database.
-  // Those of a stored one are as they are stored, whatever its driver says today.
-  const known = new WeakMap<Mount, Parts>();
-  const encode = (mount: Mount): Parts => {
-    const parts = known.get(mount) ?? partsOf(mount, driverOf(mount.driver));
-    known.set(mount, parts);
-    return parts;
-  };
-  return {
-    kind: MOUNTS,
-    prefix: "mount:",
-    keyOf: SITE_MOUNTS.keyOf,
-    positionOf: () => 0,
-    encode,
-    decode: (record) => {
-      const mount = mountOf(record);
-      known.set(mount, record);
-      return mount;
-    },
-    subjectsOf: (change) => [
-      subjectOf(change.key),
-      ...shownItems(change).map((part) => {
-        const { site, item } = placeOf(part);
-        return subjectOf(
-          change.key,
-          item,
-          site === "" ? undefined : sites().nameOf(site) || REMOVED,
-        );
-      }),
-    ],
-    historyAttributes: (mount) => encode(mount).attributes,
-    isSame: (a, b) => isSameParts(encode(a), encode(b)),
-    amountsOf: (mount) => ({ bytes: bytesOfParts(mount.name, encode(mount)) }),
-    known: [],
-    absent: () => undefined,
-    canReadChange: (grant, change) =>
-      grant.has("mounts:read") && allowsChange("mount", grant, change),
-    isExposed: () => false,
-    isUrgent: () => false,
-  };
+  return recordRules(SITE_MOUNTS, {
+    encode: (mount) => partsOf(mount, driverOf(mount.driver)),
+    decode: mountOf,
+    sites,
+  });
 }
 
 function partsOf(all: Mount, driver: DriverInfo | undefined): Parts {

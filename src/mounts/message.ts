@@ -15,14 +15,15 @@ import type { RecordResult } from "../history/record-result.ts";
 import { invalid } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import type { RecordEtag } from "../records/etag.ts";
+import { secretSubject } from "../records/subject.ts";
 import { MASK } from "../settings/value.ts";
 import { overridesByName, siteNamesOf } from "../sites/site-choice.ts";
 import { choiceFromProto, choiceToProto } from "../sites/site-choice-message.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { isSecretItem, type MountInput } from "./input.ts";
+import { SITE_MOUNTS } from "./kind.ts";
 import { type Mount, missingFields, type Values } from "./mount.ts";
 import type { Status } from "./status.ts";
-import { subjectOf } from "./subject.ts";
 
 /** @param at index of the mount in the request. @throws INVALID_ARGUMENT. */
 export function inputFromProto(input: MountInputMessage, at: number): MountInput {
@@ -140,7 +141,9 @@ export function secretKeys(
   const driver = driverOf(mount.driver);
   const keys = (items: Values, site?: string): string[] =>
     Object.entries(items).flatMap(([item, value]) =>
-      value !== "" && isSecretItem(driver, item) ? [subjectOf(mount.name, item, site)] : [],
+      value !== "" && isSecretItem(driver, item)
+        ? [secretSubject(SITE_MOUNTS, mount.name, item, site)]
+        : [],
     );
   return [
     ...keys(mount.items),

@@ -1,9 +1,9 @@
-import type { Grant } from "../access/grant.ts";
 import type { Scalar } from "../drivers/item-value.ts";
+import type { BlindSecret, SecretPlace } from "../records/secret-place.ts";
 import type { PathIndex } from "../sites/path-index.ts";
-import { pathOn, pathsOf, type SiteIds } from "../sites/site-choice.ts";
+import { pathOn, type SiteIds } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
-import { type BlindItem, blindOn } from "./blind.ts";
+import { blindOn } from "./blind.ts";
 import { itemKind } from "./site/item-kind.ts";
 import type { WantedMount } from "./site/row.ts";
 
@@ -17,13 +17,6 @@ export interface Override {
   readonly members: Values;
   /** Revision in which a user last set an item that this site refreshes; absent: none. */
   readonly credentialRevision?: number;
-}
-
-/** Secret item without its value: the history and exported documents contain no secrets. */
-export interface MissingItem {
-  /** Id of the site whose override had it; empty: the mount itself. */
-  readonly site: string;
-  readonly item: string;
 }
 
 /** Desired mount of sites, with secrets in the clear. */
@@ -46,20 +39,15 @@ export interface Mount {
   /** Revision in which a user last set, for all sites, an item that they refresh; 0: none. */
   readonly credentialRevision: number;
   /** Secrets set by callers who may not read them; absent: none. */
-  readonly blind?: readonly BlindItem[];
+  readonly blind?: readonly BlindSecret[];
   /** Secret items without their values. A mount is not sent to sites that need one of them. */
-  readonly missing: readonly MissingItem[];
+  readonly missing: readonly SecretPlace[];
   /** Revision of the last change; 0: it is not stored. */
   readonly revision: number;
 }
 
 /** Mounts by name, with an index of their paths on any site. */
 export type MountIndex = PathIndex<Mount>;
-
-/** Reports whether the limits of a grant permit a mount, with its paths on all sites. */
-export function isAllowed({ allowsPath }: Pick<Grant, "allowsPath">, mount: Mount): boolean {
-  return pathsOf(mount).every((path) => allowsPath("mount", path));
-}
 
 /** Values of a site that has none of its own. */
 export const NO_OVERRIDE: Override = { path: "", items: {}, members: {} };
@@ -81,9 +69,15 @@ export function missingFields(
   { missing }: Pick<Mount, "missing">,
   { nameOf }: Pick<SiteNames, "nameOf">,
 ): string[] {
-  return missing.map(({ site, item }) =>
-    site === "" ? `config.${item}` : `overrides.${nameOf(site)}.config.${item}`,
-  );
+  return missing.map((place) => secretField(place, { nameOf }));
+}
+
+/** Name of a secret item in the notation of violations, such as `overrides.home.config.password`. */
+export function secretField(
+  { site, item }: SecretPlace,
+  { nameOf }: Pick<SiteNames, "nameOf">,
+): string {
+  return site === "" ? `config.${item}` : `overrides.${nameOf(site)}.config.${item}`;
 }
 
 /** Desired mount on a site. */

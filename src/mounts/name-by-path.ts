@@ -5,7 +5,8 @@ import { message } from "../messages/message.ts";
 import { toNfc } from "../nfc.ts";
 import { pathsOf } from "../sites/site-choice.ts";
 import { cleanPath } from "../sites/site-path.ts";
-import { isAllowed, type Mount } from "./mount.ts";
+import { SITE_MOUNTS } from "./kind.ts";
+import type { Mount } from "./mount.ts";
 
 /** Maximum number of mounts that a message names. */
 const NAMED = 10;
@@ -22,7 +23,7 @@ export function nameByPath(
   return (text, grant) => {
     if (!text.startsWith("/")) return toNfc(text);
     const all = byPath(mounts()).get(cleanPath(text)) ?? [];
-    const found = all.filter((mount) => isAllowed(grant, mount));
+    const found = all.filter((mount) => SITE_MOUNTS.isAllowed(grant, mount));
     const [only, ...others] = found;
     if (only === undefined) return text;
     if (others.length === 0) return only.name;

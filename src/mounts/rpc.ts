@@ -29,6 +29,7 @@ import { toNfc } from "../nfc.ts";
 import { callerOf } from "../records/caller.ts";
 import { createPendingOfChange, createRevealing, recordPage } from "../records/reply.ts";
 import { createRecordStream } from "../records/stream.ts";
+import { subjectOf } from "../records/subject.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { mapInTicks } from "../ticks.ts";
 import { SITE_MOUNTS } from "./kind.ts";
@@ -39,10 +40,9 @@ import {
   secretKeys,
   statusToProto,
 } from "./message.ts";
-import { isAllowed, type Mount } from "./mount.ts";
+import type { Mount } from "./mount.ts";
 import type { MountService } from "./mount-service.ts";
 import type { Status } from "./status.ts";
-import { subjectOf } from "./subject.ts";
 import type { WatchedMount, WatchedSource } from "./watch.ts";
 
 /** Data of the messages besides mounts. */
@@ -120,7 +120,7 @@ export function mountImpl(
         audit.note(
           dryRunOf(
             context,
-            inputs.map(({ name }) => subjectOf(name)),
+            inputs.map(({ name }) => subjectOf(SITE_MOUNTS, name)),
           ),
         );
       return create(SaveMountsResponseSchema, {
@@ -239,7 +239,7 @@ export function mountImpl(
           removed: removed.map(({ mount }) => mount.name),
           revision: BigInt(snapshot.revision),
         }),
-      isAllowed: (grant, { mount }: WatchedMount) => isAllowed(grant, mount),
+      isAllowed: (grant, { mount }: WatchedMount) => SITE_MOUNTS.isAllowed(grant, mount),
     }),
   };
 }

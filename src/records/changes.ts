@@ -2,8 +2,9 @@ import { type Grant, outsideLimits } from "../access/grant.ts";
 import type { Effect } from "../history/effect.ts";
 import type { RecordResult } from "../history/record-result.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { ServiceError } from "../messages/error.ts";
+import { notFound, type ServiceError } from "../messages/error.ts";
 import { checkManaged } from "../messages/managed.ts";
+import { didYouMean } from "../messages/nearest.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import { readSiteNames, type SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
@@ -20,10 +21,6 @@ export interface RecordChangesDeps<R extends SiteRecord> {
   readonly fingerprint: Fingerprint;
   /** File that declares a record; undefined: clients change it. */
   readonly declaredBy: (key: string) => string | undefined;
-  /** Reports whether the limits of a grant permit a record, with its paths on all sites. */
-  readonly isAllowed: (grant: Grant, record: R) => boolean;
-  /** NOT_FOUND, with the nearest key. */
-  readonly unknown: (key: string) => ServiceError;
   /** Effects of changes on the servers that are written to now. */
   readonly effects: () => (change: RecordChange<R>) => readonly Effect[];
 }
@@ -53,7 +50,9 @@ export function createRecordChanges<R extends SiteRecord>(
   kind: SiteKind<R>,
   deps: RecordChangesDeps<R>,
 ): RecordChanges<R> {
-  const { ledger, all, sites, declaredBy, isAllowed, unknown } = deps;
+  const { ledger, all, sites, declaredBy } = deps;
+  const unknown = (key: string): ServiceError =>
+    notFound(kind.texts.unknown(key, didYouMean(key, all().keys())));
   const siteNames = () => readSiteNames(sites);
   return {
     etagOf: createRecordEtag(deps.fingerprint, kind.keyOf),
@@ -61,9 +60,9 @@ export function createRecordChanges<R extends SiteRecord>(
     unknown,
     siteNames,
     refuseManaged: (key) => checkManaged(key, declaredBy(key)),
-    readable: (grant) => [...all().values()].filter((record) => isAllowed(grant, record)),
+    readable: (grant) => [...all().values()].filter((record) => kind.isAllowed(grant, record)),
     require: (grant, record, key) => {
-      if (record !== undefined && isAllowed(grant, record)) return record;
+      if (record !== undefined && kind.isAllowed(grant, record)) return record;
       throw grant.limits.length > 0 ? outsideLimits(grant) : unknown(key);
     },
     siteNamed: async (name) => (await siteNames()).named(name),

@@ -1,11 +1,11 @@
-import type { Grant } from "../access/grant.ts";
+import type { Grant, PathNoun } from "../access/grant.ts";
 import type { ChangeHeader } from "../ledger/store.ts";
 import type { AttributesOnSites } from "../sites/site-choice.ts";
 
 type Attributes = Pick<ChangeHeader, "oldAttributes" | "newAttributes">;
 
 /** Paths of a record before and after a change. */
-export function pathsOfChange({ oldAttributes, newAttributes }: Attributes): readonly string[] {
+function pathsOfChange({ oldAttributes, newAttributes }: Attributes): readonly string[] {
   return [oldAttributes, newAttributes].flatMap((json) =>
     json === null ? [] : (JSON.parse(json) as AttributesOnSites).paths,
   );
@@ -13,7 +13,7 @@ export function pathsOfChange({ oldAttributes, newAttributes }: Attributes): rea
 
 /** Reports whether the limits of a caller permit a change, with all paths before and after. */
 export function allowsChange(
-  noun: Parameters<Grant["allowsPath"]>[0],
+  { noun }: { readonly noun: PathNoun },
   grant: Grant,
   change: Attributes,
 ): boolean {

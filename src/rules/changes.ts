@@ -1,14 +1,11 @@
 import { outsideLimits } from "../access/grant.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { notFound } from "../messages/error.ts";
-import { message } from "../messages/message.ts";
-import { didYouMean } from "../messages/nearest.ts";
 import type { Caller } from "../records/caller.ts";
 import { createRecordChanges, type RecordChanges } from "../records/changes.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
 import { SITE_RULES } from "./kind.ts";
-import { isAllowed, type Rule } from "./rule.ts";
+import type { Rule } from "./rule.ts";
 import type { RuleView } from "./rule-view.ts";
 import type { RulesOnSites } from "./rules-on-sites.ts";
 import type { SaveRules } from "./save.ts";
@@ -33,12 +30,7 @@ export function createRuleChanges(deps: RuleChangesDeps): RuleChanges {
   const { view, sites, declaredBy } = deps;
   const changes = createRecordChanges(SITE_RULES, {
     ...deps,
-    isAllowed,
     all: view.all,
-    unknown: (path) => {
-      const hint = didYouMean(path, view.all().keys());
-      return notFound(message("RULE_NOT_FOUND", { path: path.slice(0, 255), hint }));
-    },
     effects: () => deps.onSites.effectsOf,
   });
   return {

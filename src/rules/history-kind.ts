@@ -1,14 +1,14 @@
 import type { RecordKind } from "../history/kind.ts";
-import { withEffects } from "../records/effect.ts";
-import { allowsChange } from "../records/stored-change.ts";
-import { isChangeOnSite } from "../sites/site-choice.ts";
+import { describeChange } from "../records/history-change.ts";
+import { historyKind } from "../records/history-kind.ts";
+import { restoreRecords } from "../records/restore.ts";
 import type { SiteNames } from "../sites/site-names.ts";
-import { describeRuleChange } from "./history-change.ts";
-import { RULES, SITE_RULES } from "./kind.ts";
-import { restoreRules } from "./restore.ts";
-import { isAllowed, type Rule } from "./rule.ts";
+import { itemsOfRule } from "./history-change.ts";
+import { SITE_RULES } from "./kind.ts";
+import { restoredRule } from "./restore.ts";
+import { passwordFields, type Rule } from "./rule.ts";
 import type { RulesOnSites } from "./rules-on-sites.ts";
-import { subjectOf } from "./subject.ts";
+import { changedMembers, redirectedPasswords } from "./save.ts";
 
 export interface RulesKindDeps {
   /** All rules, by path. */
@@ -23,27 +23,25 @@ export interface RulesKindDeps {
 
 /** Folder rules as a kind of records in the history. */
 export function rulesKind({ rules, sites, onSites, pathOf, managedBy }: RulesKindDeps): RecordKind {
-  return {
-    name: "rule",
-    plural: "rules",
-    kind: RULES,
-    scopes: { read: "rules:read", restore: "rules:write" },
-    keyOf: subjectOf,
-    find: (text) => rules().get(pathOf(text))?.path,
-    mayName: (grant, text) => {
-      if (grant.limits.length === 0) return true;
-      const rule = rules().get(pathOf(text));
-      return rule !== undefined && isAllowed(grant, rule);
-    },
+  return historyKind(SITE_RULES, {
+    all: rules,
+    keyNamed: pathOf,
     storedKey: pathOf,
-    allows: (grant, change) => allowsChange("rule", grant, change),
-    isOnSite: isChangeOnSite,
-    hides: (grant, { oldHashes, newHashes }) =>
-      (oldHashes !== null || newHashes !== null) && !grant.has("rules:reveal"),
-    describe: (change) => describeRuleChange(change, sites()),
+    describe: (change) => describeChange(SITE_RULES, change, itemsOfRule, sites()),
+    effects: () => onSites.effectsOf,
     restore: (draft, changes, grant) =>
-      withEffects(SITE_RULES, onSites.effectsOf, () =>
-        restoreRules(draft, changes, { grant, managedBy, sites: sites() }),
-      )(draft),
-  };
+      restoreRecords(SITE_RULES, draft, changes, {
+        grant,
+        managedBy,
+        sites: sites(),
+        restored: restoredRule,
+        redirected: (now, rule) => {
+          const reveals = grant.has("rules:reveal");
+          const options = { sites: sites(), reveals, isAdopted: false };
+          const places = redirectedPasswords(now, { rule, given: [] }, options);
+          return passwordFields(places, sites());
+        },
+        changedNames: (now, rule) => changedMembers(now, rule, { sites: sites() }),
+      }),
+  });
 }

@@ -1,29 +1,35 @@
-import { type KindRules, kindNamed, type Parts } from "../ledger/kind.ts";
-import { bytesOfParts, isSameParts } from "../ledger/parts.ts";
+import type { KindRules, Parts } from "../ledger/kind.ts";
 import type { StoredChange, StoredRecord } from "../ledger/store.ts";
 import { siteKind } from "../records/kind.ts";
-import { allowsChange } from "../records/stored-change.ts";
+import { recordRules } from "../records/ledger-rules.ts";
+import { placeOf } from "../records/secret-place.ts";
 import { attributesOnSites } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import {
+  passwordField,
   RULE_MEMBERS,
   type Rule,
   type RuleOverride,
   type RuleValues,
   withoutSite,
 } from "./rule.ts";
-import { partOf, readBody, type StoredRule, shownPasswords, siteOfPart } from "./stored.ts";
-import { passwordSubject, subjectOf } from "./subject.ts";
-
-/** Folder rules in the ledger, by path. */
-export const RULES = kindNamed<Rule>("rule");
+import { PASSWORD, passwordPart, readBody, type StoredRule } from "./stored.ts";
+import { RULE_TEXTS } from "./text.ts";
 
 /** Folder rules as records of sites. */
 export const SITE_RULES = siteKind<Rule>({
-  token: RULES,
+  noun: "rule",
+  plural: "rules",
   keyOf: ({ path }) => path,
   withoutSite,
+  secretField: ({ site }, sites) => passwordField(site, sites),
+  missingOf: ({ missing }) => missing.map((site) => ({ site, item: PASSWORD })),
+  blindIn: (body) => (readBody(body).blind ?? []).map((blind) => ({ ...blind, item: PASSWORD })),
+  texts: RULE_TEXTS,
 });
+
+/** Folder rules in the ledger, by path. */
+export const RULES = SITE_RULES.token;
 
 /** Reports whether a change is that of a rule. */
 export function isRuleChange({ kind }: Pick<StoredChange, "kind">): boolean {
@@ -35,42 +41,9 @@ export interface FolderRulesDeps {
   readonly sites: () => Pick<SiteNames, "nameOf">;
 }
 
-/** What the ledger needs to know of folder rules. */
+/** Folder rules in the ledger. */
 export function folderRules({ sites }: FolderRulesDeps): KindRules<Rule> {
-  // Each rule is encoded up to three times: by its draft, the history and the database.
-  const known = new WeakMap<Rule, Parts>();
-  const encode = (rule: Rule): Parts => {
-    const parts = known.get(rule) ?? partsOf(rule);
-    known.set(rule, parts);
-    return parts;
-  };
-  return {
-    kind: RULES,
-    prefix: "rule:",
-    keyOf: SITE_RULES.keyOf,
-    positionOf: () => 0,
-    encode,
-    decode: (record) => {
-      const rule = ruleOf(record);
-      known.set(rule, record);
-      return rule;
-    },
-    subjectsOf: (change) => [
-      subjectOf(change.key),
-      ...shownPasswords(change).map((site) =>
-        passwordSubject(change.key, site === "" ? undefined : sites().nameOf(site)),
-      ),
-    ],
-    historyAttributes: (rule) => encode(rule).attributes,
-    isSame: (a, b) => isSameParts(encode(a), encode(b)),
-    amountsOf: (rule) => ({ bytes: bytesOfParts(rule.path, encode(rule)) }),
-    known: [],
-    absent: () => undefined,
-    canReadChange: (grant, change) =>
-      grant.has("rules:read") && allowsChange("rule", grant, change),
-    isExposed: () => false,
-    isUrgent: () => false,
-  };
+  return recordRules(SITE_RULES, { encode: partsOf, decode: ruleOf, sites });
 }
 
 /** Parts of a rule. Equal rules have equal texts: members and sites are in a fixed order. */
@@ -78,11 +51,11 @@ function partsOf(rule: Rule): Parts {
   const { siteIds, blind, missing } = rule;
   const { password, ...values } = rule.values;
   const secrets: Record<string, string> = {};
-  if (password !== "") secrets[partOf("")] = password;
+  if (password !== "") secrets[passwordPart("")] = password;
   const overrides = Object.entries(rule.overrides).map(([site, { path, values: all }]) => {
     const { password: own, ...open } = inOrder(all);
     // An empty one, which removes the password on a site, is no secret.
-    if (own !== undefined && own !== "") secrets[partOf(site)] = own;
+    if (own !== undefined && own !== "") secrets[passwordPart(site)] = own;
     return [site, { path, values: own === "" ? { password: "", ...open } : open }] as const;
   });
   const stored: StoredRule = {
@@ -112,14 +85,14 @@ function ruleOf({ key, body, secrets, revision }: StoredRecord): Rule {
   const { values, overrides: open, ...rest } = readBody(body ?? "{}");
   const overrides: Record<string, RuleOverride> = { ...open };
   for (const [part, password] of Object.entries(secrets)) {
-    const site = siteOfPart(part);
+    const { site } = placeOf(part);
     const own = overrides[site];
     if (own !== undefined) overrides[site] = { ...own, values: { ...own.values, password } };
   }
   return Object.freeze({
     ...rest,
     path: key,
-    values: { ...values, password: secrets[partOf("")] ?? "" },
+    values: { ...values, password: secrets[passwordPart("")] ?? "" },
     overrides,
     revision,
   });

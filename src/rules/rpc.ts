@@ -23,14 +23,15 @@ import { createSayIn } from "../messages/localize.ts";
 import { callerOf } from "../records/caller.ts";
 import { createPendingOfChange, createRevealing, recordPage } from "../records/reply.ts";
 import { createRecordStream } from "../records/stream.ts";
+import { secretSubject, subjectOf } from "../records/subject.ts";
 import { overridesByName } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { mapInTicks } from "../ticks.ts";
 import { SITE_RULES } from "./kind.ts";
 import { inputFromProto, resultToProto, ruleToProto, statusToProto } from "./message.ts";
-import { isAllowed, type Rule } from "./rule.ts";
+import type { Rule } from "./rule.ts";
 import type { RuleService } from "./rule-service.ts";
-import { passwordSubject, subjectOf } from "./subject.ts";
+import { PASSWORD } from "./stored.ts";
 import type { WatchedRule, WatchedSource } from "./watch.ts";
 
 /** Data of the messages besides rules. */
@@ -98,7 +99,7 @@ export function ruleImpl(
         audit.note(
           dryRunOf(
             context,
-            inputs.map(({ path }) => subjectOf(path)),
+            inputs.map(({ path }) => subjectOf(SITE_RULES, path)),
           ),
         );
       return create(SaveRulesResponseSchema, {
@@ -166,17 +167,18 @@ export function ruleImpl(
           removed: removed.map(({ rule }) => rule.path),
           revision: BigInt(snapshot.revision),
         }),
-      isAllowed: (grant, { rule }: WatchedRule) => isAllowed(grant, rule),
+      isAllowed: (grant, { rule }: WatchedRule) => SITE_RULES.isAllowed(grant, rule),
     }),
   };
 }
 
 /** Names of a rule's passwords in the audit. */
 function passwordSubjects(rule: Rule, names: SiteNames): readonly string[] {
+  const subject = (site?: string): string => secretSubject(SITE_RULES, rule.path, PASSWORD, site);
   return [
-    ...(rule.values.password === "" ? [] : [passwordSubject(rule.path)]),
+    ...(rule.values.password === "" ? [] : [subject()]),
     ...overridesByName(rule, names).flatMap(([site, { values }]) =>
-      (values.password ?? "") === "" ? [] : [passwordSubject(rule.path, site)],
+      (values.password ?? "") === "" ? [] : [subject(site)],
     ),
   ];
 }

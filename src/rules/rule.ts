@@ -1,6 +1,6 @@
-import type { Grant } from "../access/grant.ts";
+import type { BlindSecret } from "../records/secret-place.ts";
 import type { PathIndex } from "../sites/path-index.ts";
-import { isOnSite, pathOn, pathsOf, type SiteIds } from "../sites/site-choice.ts";
+import { isOnSite, pathOn, type SiteIds } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 
 /** Values of a folder rule, by the servers' names of them. */
@@ -62,17 +62,6 @@ export interface RuleOverride {
   readonly values: Partial<RuleValues>;
 }
 
-/**
- * Password that was set by a caller without the right to read it. It counts as different on each
- * site until it was sent there: otherwise the caller could save guesses and see which one a site has.
- */
-export interface BlindPassword {
-  /** Id of the site whose override has it; empty: the rule itself. */
-  readonly site: string;
-  /** Revision of the save. */
-  readonly revision: number;
-}
-
 /** Desired folder rule of sites, with passwords in the clear. */
 export interface Rule {
   /** Name of the rule, as `cleanPath` returns it. Unique. */
@@ -82,8 +71,8 @@ export interface Rule {
   readonly siteIds: SiteIds;
   /** By the site's id. */
   readonly overrides: Readonly<Record<string, RuleOverride>>;
-  /** Absent: none. */
-  readonly blind?: readonly BlindPassword[];
+  /** Passwords set by callers who may not read them; absent: none. */
+  readonly blind?: readonly Omit<BlindSecret, "item">[];
   /**
    * Passwords whose values are lost: ids of the sites whose overrides had them; empty text: the
    * rule itself. A rule is not sent to a site that needs one of them: without its password, the
@@ -96,11 +85,6 @@ export interface Rule {
 
 /** Rules by path, with an index of their paths on any site. */
 export type RuleIndex = PathIndex<Rule>;
-
-/** Reports whether the limits of a grant permit a rule, with its paths on all sites. */
-export function isAllowed({ allowsPath }: Pick<Grant, "allowsPath">, rule: Rule): boolean {
-  return pathsOf(rule).every((path) => allowsPath("rule", path));
-}
 
 /** Desired rule on one site, with the site's values. */
 export interface WantedRule {
@@ -156,7 +140,12 @@ export function passwordFields(
   sites: readonly string[],
   { nameOf }: Pick<SiteNames, "nameOf">,
 ): string[] {
-  return sites.map((site) => (site === "" ? "password" : `overrides.${nameOf(site)}.password`));
+  return sites.map((site) => passwordField(site, { nameOf }));
+}
+
+/** Name of a password in the notation of violations. @param site empty: the rule's own. */
+export function passwordField(site: string, { nameOf }: Pick<SiteNames, "nameOf">): string {
+  return site === "" ? "password" : `overrides.${nameOf(site)}.password`;
 }
 
 /** Sites that get each password of a rule, by the place of the password. Empty passwords have none. */

@@ -1,5 +1,4 @@
-import { shownSecrets } from "../ledger/shown-secrets.ts";
-import type { StoredChange } from "../ledger/store.ts";
+import { partOf } from "../records/secret-place.ts";
 import type { Rule, RuleValues } from "./rule.ts";
 
 /** Open part of a rule: everything but its path, its passwords and its revision. */
@@ -19,19 +18,10 @@ export function readBody(body: string): Omit<Rule, "path" | "revision"> {
   };
 }
 
-/** Name of the password's part: of the rule itself, or of a site's override. Ids have no colon. */
-export function partOf(site: string): string {
-  return `${site}:password`;
-}
+/** Item of a rule that is a secret, of the rule itself and of a site's override. */
+export const PASSWORD = "password";
 
-/** Id of the site whose override has a secret part; empty: the rule itself. */
-export function siteOfPart(part: string): string {
-  return part.slice(0, part.indexOf(":"));
-}
-
-/** Sites whose passwords a change shows; empty text: the password of the rule itself. */
-export function shownPasswords(change: StoredChange): readonly string[] {
-  return shownSecrets(change, (body) =>
-    (readBody(body).blind ?? []).map(({ site, revision }) => ({ part: partOf(site), revision })),
-  ).map(siteOfPart);
+/** Name of a password's part. @param site id of the override's site; empty: the rule itself. */
+export function passwordPart(site: string): string {
+  return partOf({ site, item: PASSWORD });
 }

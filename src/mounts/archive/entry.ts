@@ -3,6 +3,7 @@ import type { DriverInfo } from "../../drivers/driver-info.ts";
 import type { Scalar } from "../../drivers/item-value.ts";
 import { joinTexts, message, type Text } from "../../messages/message.ts";
 import { ownValue, setOwn } from "../../own-value.ts";
+import type { SecretPlace } from "../../records/secret-place.ts";
 import { MASK } from "../../settings/value.ts";
 import { overridesByName, siteNamesOf } from "../../sites/site-choice.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
@@ -15,7 +16,7 @@ import {
   type ValueInput,
   wholeInput,
 } from "../input.ts";
-import type { MissingItem, Mount, Values } from "../mount.ts";
+import type { Mount, Values } from "../mount.ts";
 import { itemKind } from "../site/item-kind.ts";
 
 /** Converts a mount to an entry. @param options.isShown whether values of secrets are included. */
@@ -130,7 +131,7 @@ export function entryToInput(
     ...new Set([...Object.keys(overrides), ...secrets.map(({ site }) => site)]),
   ].filter((site) => site !== "");
   const unknownPlaces = places.map(here).filter(isUnknown);
-  const lost: MissingItem[] = [];
+  const lost: SecretPlace[] = [];
   /** Values of the mount, or of a site by its name in the archive. */
   const valuesOf = (values: ValueInput, site: string): ValueInput => {
     const siteId = site === "" ? "" : (names.idOf(here(site)) ?? "");
@@ -183,7 +184,7 @@ export function declaredInput(
   const { declared, secrets, problems } = checkEntry(entry);
   const { config = {}, overrides = {}, driver = "" } = declared;
   const newer: string[] = [];
-  const lost: MissingItem[] = [];
+  const lost: SecretPlace[] = [];
   const valuesOf = (values: ValueInput, site: string): ValueInput => {
     const siteId = site === "" ? "" : (names.idOf(site) ?? "");
     const known = site === "" ? before?.items : before?.overrides[siteId]?.items;

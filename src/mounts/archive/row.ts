@@ -2,13 +2,14 @@ import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { defaultOf, type Scalar, scalarOf } from "../../drivers/item-value.ts";
 import { isObject } from "../../is-object.ts";
 import { message, type Text } from "../../messages/message.ts";
+import type { SecretPlace } from "../../records/secret-place.ts";
 import { MASK } from "../../settings/value.ts";
 import { overridesByName } from "../../sites/site-choice.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import { cleanPath } from "../../sites/site-path.ts";
 import { createTicks } from "../../ticks.ts";
 import { isSecretItem, type MountInput, type OverrideInput } from "../input.ts";
-import type { MissingItem, Mount } from "../mount.ts";
+import type { Mount } from "../mount.ts";
 import { freeName } from "../site/adoption.ts";
 import { hiddenMembers, itemKind } from "../site/item-kind.ts";
 import { type RowValues, readMount, VALUE_MEMBERS } from "../site/read.ts";
@@ -176,7 +177,7 @@ function lostOf(
   { items }: RowValues,
   form: DriverInfo | undefined,
   { idOf }: Pick<SiteNames, "idOf">,
-): MissingItem[] {
+): SecretPlace[] {
   const isSecret = (name: string): boolean =>
     form?.additional.some((item) => item.name === name) === true && isSecretItem(form, name);
   const ofMount = namesOf(row["missing"])

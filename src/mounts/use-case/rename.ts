@@ -6,8 +6,8 @@ import { message, problemAt } from "../../messages/message.ts";
 import type { SiteRegistry } from "../../sites/registry.ts";
 import type { MountChanges } from "../changes.ts";
 import { nameProblem } from "../input.ts";
-import { MOUNTS } from "../kind.ts";
-import { isAllowed, type Mount } from "../mount.ts";
+import { MOUNTS, SITE_MOUNTS } from "../kind.ts";
+import type { Mount } from "../mount.ts";
 import type { MountService } from "../mount-service.ts";
 import type { MountView } from "../mount-view.ts";
 import type { MountRegistry } from "../site/registry.ts";
@@ -32,7 +32,7 @@ export function renameMount(changes: MountChanges, deps: RenameDeps): MountServi
       if (newName === name) return;
       const other = draft.get(MOUNTS, newName);
       // As a save with the name of a mount outside of the limits: its name is not confirmed.
-      if (other !== undefined && !isAllowed(grant, other)) throw outsideLimits(grant);
+      if (other !== undefined && !SITE_MOUNTS.isAllowed(grant, other)) throw outsideLimits(grant);
       if (other !== undefined)
         throw new ServiceError(Code.AlreadyExists, message("MOUNT_EXISTS", { name: newName }));
       draft.delete(MOUNTS, name);

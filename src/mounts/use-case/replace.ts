@@ -3,7 +3,7 @@ import { message } from "../../messages/message.ts";
 import type { SiteRegistry } from "../../sites/registry.ts";
 import type { MountChanges } from "../changes.ts";
 import { replaceInputs } from "../input.ts";
-import { isAllowed } from "../mount.ts";
+import { SITE_MOUNTS } from "../kind.ts";
 import type { MountService } from "../mount-service.ts";
 import { decideSave } from "../save.ts";
 
@@ -21,7 +21,7 @@ export function replaceCredential(
         throw denied(message("SCOPE_MISSING", { scope: "mounts:reveal" }));
       const inputs = replaceInputs(
         { mount, site, item: at.item, value },
-        [...mounts.values()].filter((each) => isAllowed(grant, each)),
+        [...mounts.values()].filter((each) => SITE_MOUNTS.isAllowed(grant, each)),
         sites.names(),
       );
       // All these mounts already had the same value.

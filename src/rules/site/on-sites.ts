@@ -13,6 +13,7 @@ import { isRunning, type RecordChange, withEffects } from "../../records/effect.
 import { createRecordEtag } from "../../records/etag.ts";
 import { MAX_SUBJECTS } from "../../records/limit.ts";
 import { requestedKeys } from "../../records/requested-keys.ts";
+import { subjectOf } from "../../records/subject.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { onSite } from "../../sites/on-site.ts";
 import type { KindOfSites } from "../../sites/record-effect.ts";
@@ -25,7 +26,6 @@ import type { Rule, WantedRule } from "../rule.ts";
 import type { RuleView } from "../rule-view.ts";
 import type { RulesOnSites } from "../rules-on-sites.ts";
 import type { SaveRules } from "../save.ts";
-import { subjectOf } from "../subject.ts";
 import { adoptedStates, findRules, takeRules } from "./adoption.ts";
 import { effectsAt, effectsOf, effectsOfFollowing } from "./effect.ts";
 import { linesOf, type ServerRule, type ServerRules } from "./opening.ts";
@@ -120,7 +120,7 @@ export function createRulesOnSites(deps: RulesOnSitesDeps): LiveRules {
         elsewhere: (path) =>
           notFound(message("RULE_NOT_ON_SITE", { site: site.name, path: path.slice(0, 255) })),
       });
-      const subjects = asked.slice(0, MAX_SUBJECTS).map(subjectOf);
+      const subjects = asked.slice(0, MAX_SUBJECTS).map((path) => subjectOf(SITE_RULES, path));
       await deps.audit(doneEntry(origin, Date.now(), [site.name, ...subjects], {}));
       // A site without rules in Mooring is read, so that it counts as contacted.
       await onSite(sync.read(site.id), signal);

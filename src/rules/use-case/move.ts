@@ -7,8 +7,8 @@ import { findClash } from "../../sites/path-index.ts";
 import type { SiteRegistry } from "../../sites/registry.ts";
 import { cleanPath, pathProblem } from "../../sites/site-path.ts";
 import type { RuleChanges } from "../changes.ts";
-import { RULES } from "../kind.ts";
-import { isAllowed, type Rule } from "../rule.ts";
+import { RULES, SITE_RULES } from "../kind.ts";
+import type { Rule } from "../rule.ts";
 import type { RuleService } from "../rule-service.ts";
 import { checkExpected } from "../save.ts";
 
@@ -30,14 +30,14 @@ export function moveRule(
       if (target === path) return [resultAs(path, "unchanged", "")];
       const moved: Rule = { ...rule, path: target };
       // Before a rule outside of the limits is confirmed.
-      if (!isAllowed(grant, moved)) throw outsideLimits(grant);
+      if (!SITE_RULES.isAllowed(grant, moved)) throw outsideLimits(grant);
       changes.refuseManaged(target);
       if (rules.has(target))
         throw new ServiceError(Code.AlreadyExists, message("RULE_EXISTS", { path: target }));
       rules.delete(path);
       const clash = findClash(target, moved, rules, sites.names().ids);
       if (clash !== undefined) {
-        const whose = isAllowed(grant, clash.other)
+        const whose = SITE_RULES.isAllowed(grant, clash.other)
           ? message("THE_RULE", { path: clash.other.path })
           : message("ANOTHER_RULE");
         throw failedPrecondition(
