@@ -75,7 +75,7 @@ export interface ImportChoices {
   readonly siteNames: ReadonlyMap<string, string>;
   /** Sites of mounts whose source names none. Undefined: a choice is needed if there are several. */
   readonly sites: "all" | readonly string[] | undefined;
-  /** Replaces secrets of sites and webhooks that exist here; otherwise they stay as they are. */
+  /** Replaces secrets that are stored here; otherwise they stay as they are, and are named. */
   readonly replaceSecrets: boolean;
   /** Creates sites paused: nothing is written to their servers until they are resumed. */
   readonly pauseSites: boolean;
@@ -241,8 +241,8 @@ export function authorOf(
 }
 
 /**
- * Reports whether an import keeps the stored secrets of an existing site or webhook. The history does
- * not have them: a replaced one could not be brought back.
+ * Reports whether an import keeps the secrets that are stored here, which may be newer than its source.
+ * Those of a file that declares its records are replaced: that is its purpose.
  */
 export function keepsSecrets({ replaceSecrets, declared }: ImportChoices): boolean {
   return !replaceSecrets && declared === undefined;

@@ -104,7 +104,7 @@ export const flags = {
   since: { value: "TIME", help: "Start time: 2h, 7d, 2026-11-20 or 2026-11-20T09:30" },
   "include-server-own": { help: "Also the values token, version and index_progress" },
   "replace-secrets": {
-    help: "Replace stored secrets of sites and webhooks",
+    help: "Replace stored secrets by those of the file",
   },
   "skip-invalid": { help: "Skip invalid values instead of refusing all" },
   subject: { value: "GLOB", help: "Only with a subject that matches, such as s3_*" },

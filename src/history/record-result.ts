@@ -13,6 +13,8 @@ export interface RecordResult {
   readonly differs: readonly string[];
   /** Names of items of the source, or of the restored state, that the record does not have. Default: none. */
   readonly leftOut?: readonly string[];
+  /** Names of values of an import that stay as they are here, as in an archive. Default: none. */
+  readonly kept?: readonly string[];
   /** Effects on running servers. Default: none. */
   readonly effects?: readonly Effect[];
   /** Whether the caller sent values for secrets that it may not read. Default: false. */
@@ -26,7 +28,7 @@ export function resultAs(
   name: string,
   outcome: RecordResult["outcome"],
   note: Text = "",
-  given: Partial<Pick<RecordResult, "differs" | "leftOut" | "refusal">> = {},
+  given: Partial<Pick<RecordResult, "differs" | "leftOut" | "kept" | "refusal">> = {},
 ): RecordResult {
   return { name, outcome, note, differs: [], ...given };
 }

@@ -44,6 +44,8 @@ export interface MountInput {
   readonly lost?: readonly SecretPlace[];
   /** Items of the source whose current values are kept, because the server refreshes them. */
   readonly newer?: readonly string[];
+  /** Values of the source that are not taken, because stored secrets stay. Named as in an archive. */
+  readonly kept?: readonly string[];
   /** Values of the source that the mount does not keep, such as `config.root_folder_path`. */
   readonly leftOut?: readonly string[];
   /** Values that are taken as they are although the form refuses them. */

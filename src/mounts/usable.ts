@@ -57,7 +57,7 @@ export async function saveUsable(
 /** Adds notes about values that the source lacks, or that the mount does not keep. */
 export function withNotes(
   result: RecordResult,
-  { lost = [], leftOut = [], newer = [] }: MountInput,
+  { lost = [], leftOut = [], newer = [], kept = [] }: MountInput,
   sites: SiteNames,
 ): RecordResult {
   const items = missingFields({ missing: lost }, sites).join(", ");
@@ -65,6 +65,7 @@ export function withNotes(
   return {
     ...result,
     leftOut,
+    kept,
     note: joinTexts([
       isIncomplete ? message("MOUNT_SECRETS_NOT_IN_DOCUMENT", { items }) : "",
       result.note,

@@ -36,6 +36,8 @@ export interface RuleInput {
    * itself. The rule is incomplete until they are given.
    */
   readonly lost?: readonly string[];
+  /** Values of the source that are not taken, because stored secrets stay. Named as in an archive. */
+  readonly kept?: readonly string[];
   /** Values of the source that the rule does not keep. */
   readonly leftOut?: readonly string[];
   /** Values that are taken as they are although a form refuses or changes them. */

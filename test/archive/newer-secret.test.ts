@@ -93,8 +93,9 @@ interface Case {
   readonly change: () => Promise<unknown>;
   readonly entry: string;
   /** Members that stay as they are here, without the choice to replace secrets. */
-  readonly kept?: readonly string[];
-  readonly replaced?: readonly string[];
+  readonly kept: readonly string[];
+  /** Secrets among them. Default: all. */
+  readonly secrets?: readonly string[];
 }
 
 const webhook = (members: object) => () =>
@@ -110,6 +111,7 @@ const CASES: readonly [string, Case][] = [
       change: () => site({ url: "http://127.0.0.1:9/new" }, { token: "new-token" }),
       entry: "sites home",
       kept: ["url", "token"],
+      secrets: ["token"],
     },
   ],
   [
@@ -118,6 +120,7 @@ const CASES: readonly [string, Case][] = [
       change: () => site({ certificateSha256: "ab".repeat(32) }),
       entry: "sites home",
       kept: ["certificateSha256"],
+      secrets: [],
     },
   ],
   [
@@ -126,6 +129,14 @@ const CASES: readonly [string, Case][] = [
       change: () => site({}, { "overrides/aria2_secret": "new-of-home" }),
       entry: "sites home",
       kept: ["overrides/aria2_secret"],
+    },
+  ],
+  [
+    "secret value of a site that the archive does not have",
+    {
+      change: () => site({}, { "overrides/qbittorrent_url": "http://ann:key@qbit.example/" }),
+      entry: "sites home",
+      kept: ["overrides/qbittorrent_url"],
     },
   ],
   [
@@ -146,7 +157,7 @@ const CASES: readonly [string, Case][] = [
       change: () =>
         live.call("SaveSettings", { settings: [{ key: "aria2_secret", value: "new-secret" }] }),
       entry: "settings aria2_secret",
-      replaced: ["value"],
+      kept: ["value"],
     },
   ],
   [
@@ -155,7 +166,7 @@ const CASES: readonly [string, Case][] = [
       change: () =>
         live.call("SaveMounts", { mounts: [{ name: "dav", config: { password: "new" } }] }),
       entry: "mounts dav",
-      replaced: ["config/password"],
+      kept: ["config/password"],
     },
   ],
   [
@@ -166,7 +177,47 @@ const CASES: readonly [string, Case][] = [
           mounts: [{ name: "dav", overrides: { home: { config: { password: "new" } } } }],
         }),
       entry: "mounts dav",
-      replaced: ["overrides/home/config/password"],
+      kept: ["overrides/home/config/password"],
+    },
+  ],
+  [
+    "address and secret of a mount",
+    {
+      change: () =>
+        live.call("SaveMounts", {
+          mounts: [{ name: "dav", config: { address: "https://new.example", password: "new" } }],
+        }),
+      entry: "mounts dav",
+      kept: ["config/address", "config/password"],
+      secrets: ["config/password"],
+    },
+  ],
+  [
+    "address and secret of a mount on a site",
+    {
+      change: () =>
+        live.call("SaveMounts", {
+          mounts: [
+            {
+              name: "dav",
+              overrides: { home: { config: { address: "https://new.example", password: "new" } } },
+            },
+          ],
+        }),
+      entry: "mounts dav",
+      kept: ["overrides/home/config/address", "overrides/home/config/password"],
+      secrets: ["overrides/home/config/password"],
+    },
+  ],
+  [
+    "password of a rule on a site",
+    {
+      change: () =>
+        live.call("SaveRules", {
+          rules: [{ path: "/dav", overrides: { home: { password: "new" } } }],
+        }),
+      entry: "rules /dav",
+      kept: ["overrides/home/password"],
     },
   ],
   [
@@ -174,20 +225,20 @@ const CASES: readonly [string, Case][] = [
     {
       change: () => live.call("SaveRules", { rules: [{ path: "/dav", password: "new" }] }),
       entry: "rules /dav",
-      replaced: ["password"],
+      kept: ["password"],
     },
   ],
 ];
 
 test.each(CASES)(
-  "a newer %s is named in the plan, and only a choice replaces what the history does not have",
-  async (_what, { change, entry, kept = [], replaced = [] }) => {
+  "a newer %s is named in the plan, and only a choice replaces it",
+  async (_what, { change, entry, kept, secrets = kept }) => {
     await create();
     const old = await backup();
     const before = await stored();
     await change();
     const newer = await stored();
-    const expected = { kept, replacedSecrets: replaced, newer: true, isLoss: kept.length > 0 };
+    const expected = { kept, replacedSecrets: [], newer: true, isLoss: true };
     const named = (results: readonly ArchiveResult[]) =>
       results
         .filter((result) => result.kept.length + result.replacedSecrets.length > 0)
@@ -196,12 +247,10 @@ test.each(CASES)(
     expect(named(plan)).toMatchObject([{ entry, ...expected }]);
     expect(await stored()).toEqual(newer);
     expect(named(await importing(old))).toMatchObject([{ entry, ...expected }]);
-    if (kept.length > 0) expect(await stored()).toEqual(newer);
-    else expect(await stored()).toEqual(before);
+    expect(await stored()).toEqual(newer);
     // With the option, all secrets of the backup are restored.
     const results = await importing(old, { replaceSecrets: true });
-    if (kept.includes("token") || kept.some((name) => name.startsWith("overrides/")))
-      expect(named(results)[0]?.replacedSecrets).not.toEqual([]);
+    expect(results.flatMap(({ replacedSecrets }) => replacedSecrets)).toEqual(secrets);
     expect(results.filter(({ isLoss, kept: left }) => isLoss || left.length > 0)).toEqual([]);
     expect(await stored()).toEqual(before);
     expect(named(await importing(old))).toEqual([]);
@@ -232,4 +281,40 @@ test("a site without a token, and a webhook without its address, get those of th
   await importing(open);
   await importing(sealed);
   expect(await stored()).toEqual(before);
+});
+
+test("a stored secret stays in an import of rows of a server", async () => {
+  await create();
+  const before = await stored();
+  const rows = {
+    settings: [{ key: "aria2_secret", value: "of the server" }],
+    storages: [
+      {
+        id: 1,
+        mount_path: "/dav",
+        driver: "WebDav",
+        addition: JSON.stringify({ address: "https://other.example", password: "of the server" }),
+      },
+    ],
+    metas: [{ id: 1, path: "/dav", password: "", p_sub: true }],
+  };
+  const kept = (results: readonly ArchiveResult[]) =>
+    results.flatMap(({ part, kept: names }) => names.map((name) => `${part} ${name}`));
+  const expected = [
+    "settings value",
+    "mounts config/address",
+    "mounts config/password",
+    "rules password",
+  ];
+  expect(kept(await importing(rows, { dryRun: true })).sort()).toEqual(expected.toSorted());
+  expect(kept(await importing(rows)).sort()).toEqual(expected.toSorted());
+  expect(await stored()).toEqual(before);
+  const replaced = await importing(rows, { replaceSecrets: true });
+  expect(kept(replaced)).toEqual([]);
+  expect(await stored()).not.toEqual(before);
+});
+
+test("a secret setting with the default of the program counts as none", async () => {
+  const settings = [{ key: "qbittorrent_url", value: "http://ann:key@qbit.example/" }];
+  expect(await importing({ settings })).toMatchObject([{ outcome: "changed", kept: [] }]);
 });

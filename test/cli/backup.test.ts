@@ -237,21 +237,27 @@ describe("import", () => {
     expect((await cli(["list"])).code).toBe(0);
   });
 
-  test("names a stored secret that it replaces, and does not replace it without a confirmation", async () => {
+  test("keeps a stored secret, with exit code 4, and replaces it after a choice and a confirmation", async () => {
     await cli(["set", "aria2_secret=stored"]);
     const stdin = backup({ key: "aria2_secret", value: "of the file" });
-    const named = "settings aria2_secret: value";
-    const plan = await cli(["import", "-", "--dry-run"], { stdin });
-    expect([plan.code, plan.out]).toEqual([
+    for (const flags of [[], ["--dry-run"], ["--yes"]]) {
+      const kept = await cli(["import", "-", ...flags], { stdin });
+      expect([kept.code, kept.out]).toEqual([
+        4,
+        expect.stringMatching(/settings +aria2_secret +unchanged +stays as it is here: value/),
+      ]);
+    }
+    expect((await cli(["import", "-", "--accept-loss"], { stdin })).code).toBe(0);
+    const replace = ["import", "-", "--replace-secrets"];
+    const plan = await cli([...replace, "--dry-run"], { stdin });
+    expect(plan.out).toContain("replaces the secret value");
+    const refused = await cli(replace, { stdin });
+    expect([refused.code, refused.err]).toEqual([
       4,
-      expect.stringContaining("replaces the secret value"),
+      expect.stringContaining("settings aria2_secret: value"),
     ]);
-    expect(plan.err).toContain(named);
-    expect((await cli(["import", "-", "--dry-run", "--yes"], { stdin })).code).toBe(0);
-    const refused = await cli(["import", "-"], { stdin });
-    expect([refused.code, refused.err]).toEqual([4, expect.stringContaining(named)]);
     expect((await cli(["get", "--reveal", "aria2_secret"])).out).toBe("stored\n");
-    expect((await cli(["import", "-", "--yes"], { stdin })).code).toBe(0);
+    expect((await cli([...replace, "--yes"], { stdin })).code).toBe(0);
     expect((await cli(["get", "--reveal", "aria2_secret"])).out).toBe("of the file\n");
   });
 

@@ -177,9 +177,8 @@ export declare type ImportArchiveRequest = Message<"mooring.v1.ImportArchiveRequ
   declared: boolean;
 
   /**
-   * Replace the secrets of sites and webhooks that exist here, with the addresses they belong to, by
-   * those of the document. Otherwise they stay as they are, and are named. A declared document always
-   * replaces them.
+   * Replace secrets that are stored here, with the addresses they belong to, by those of the document.
+   * Otherwise they stay as they are, and are named (`kept`). A declared document always replaces them.
    *
    * @generated from field: bool replace_secrets = 13;
    */
@@ -360,8 +359,8 @@ export declare type ArchiveResult = Message<"mooring.v1.ArchiveResult"> & {
   replacedSecrets: string[];
 
   /**
-   * Members of an existing site or webhook that stay as they are here, without `replace_secrets`: its
-   * secrets, and the address they belong to.
+   * Members that stay as they are here, without `replace_secrets`: secrets, and the addresses and other
+   * items they belong to, such as `config/password`.
    *
    * @generated from field: repeated string kept = 12;
    */
@@ -879,8 +878,8 @@ export declare type RestoreBackupRequest = Message<"mooring.v1.RestoreBackupRequ
   sites?: SiteChoice | undefined;
 
   /**
-   * Replace the secrets of sites and webhooks that exist here, with the addresses they belong to, by
-   * those of the backup. Otherwise they stay as they are, and are named.
+   * Replace secrets that are stored here, with the addresses they belong to, by those of the backup.
+   * Otherwise they stay as they are, and are named (`kept`).
    *
    * @generated from field: bool replace_secrets = 13;
    */

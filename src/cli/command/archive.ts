@@ -73,9 +73,10 @@ export const importCommand: Command = {
     "instead of refusing all. The passphrase comes from --passphrase-file or",
     "MOORING_PASSPHRASE, otherwise it is typed. token, version and index_progress are",
     "skipped unless --include-server-own is given. An import that removes, disables or",
-    "remounts something on a running server, begins to write to one, or replaces a stored",
-    "secret asks first. Secrets of sites and webhooks that exist stay as they are unless",
-    "--replace-secrets is given. It exits with 4 when something of the file is not kept.",
+    "remounts something on a running server, or begins to write to one, asks first.",
+    "Secrets that are stored here stay as they are, with the addresses they belong to,",
+    "unless --replace-secrets is given; replacing one asks first too. It exits with 4 when",
+    "something of the file is not kept.",
   ],
   flags: [
     "accept-loss",

@@ -94,7 +94,7 @@ export const backupCommand: Command = {
     "with the token of --site-token-file (with several servers: lines NAME:TOKEN). prune",
     "removes what MOORING_BACKUP_KEEP does not keep, never the newest good one. A FILE of",
     "restore may also be that of export, or of the web page of AList or OpenList. Secrets",
-    "of sites and webhooks that exist stay as they are unless --replace-secrets is given.",
+    "that are stored here stay as they are unless --replace-secrets is given.",
     "The exit code is 4 when something is missing in the backup or after the restore,",
     "unless --accept-loss is given.",
   ],

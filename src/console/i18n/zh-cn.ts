@@ -235,7 +235,7 @@ export const zhCn: Messages = {
   "import.noDocument": "这不是备份：备份是一个 JSON 对象或列表。",
   "import.passphraseHint": "如果备份设有口令",
   "import.passwords": "服务器用户的新密码。只显示这一次，Mooring 不保存它们：",
-  "import.replaceSecrets": "替换这里已有站点和 Webhook 的机密及地址",
+  "import.replaceSecrets": "替换这里存储的机密及其所属的地址",
   "import.replaced": "替换机密 {names}",
   "import.kept": "在这里保持不变：{names}",
   "import.newer": "这里的较新",

@@ -5,6 +5,7 @@ import {
   type EntryResult,
   entryResult,
   type ImportContext,
+  keepsSecrets,
   type LedgerPart,
 } from "../../archive/part.ts";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
@@ -30,6 +31,7 @@ import { entryToInput, mountToEntry } from "./entry.ts";
 import { replacedSecrets } from "./replaced-secret.ts";
 import { readRows } from "./row.ts";
 import { isSameManaged } from "./same-managed.ts";
+import { withStoredSecrets } from "./stored-secret.ts";
 
 export interface MountPartDeps {
   /**
@@ -122,13 +124,14 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
       (_draft, mounts) => save(mounts),
     )(draft);
     return mapInTicks(results, ({ name, outcome, note, differs, isGuess = false, ...rest }) => {
-      const { leftOut = [], effects = [] } = rest;
+      const { leftOut = [], kept = [], effects = [] } = rest;
       const mount = outcome === "skipped" ? undefined : draft.get(MOUNTS, name);
       const before = stored.get(name);
       return entryResult(name, outcome === "deleted" ? "changed" : outcome, {
         note,
         differs,
         leftOut,
+        kept,
         effects,
         isGuess,
         replacedSecrets:
@@ -143,6 +146,17 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
     });
   }
 
+  /** Input that keeps the stored secrets of a mount, unless the caller has chosen to replace them. */
+  function keeping(
+    before: Mount | undefined,
+    input: MountInput,
+    { sites: names, reveals }: SaveRules,
+    choices: ImportContext["choices"],
+  ): MountInput {
+    if (before === undefined || !keepsSecrets(choices)) return input;
+    return withStoredSecrets(before, input, { form: driverOf(before.driver), names, reveals });
+  }
+
   async function saveRows(
     draft: Draft,
     rows: readonly unknown[],
@@ -153,7 +167,9 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
     const { sites } = choices;
     if (typeof sites === "object") for (const site of sites) rules.sites.named(site);
     const read = await readRows(rows, { mounts, driverOf, sites, names: rules.sites });
-    const inputs = read.flatMap((row) => ("input" in row ? [row.input] : []));
+    const inputs = read.flatMap((row) =>
+      "input" in row ? [keeping(mounts.get(row.input.name), row.input, rules, choices)] : [],
+    );
     const isUnplaced = (input: MountInput): boolean =>
       input.sites === undefined && !mounts.has(input.name);
     if (rules.sites.names.length > 1 && inputs.some(isUnplaced))
@@ -181,11 +197,15 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
       if (ticks.isDue()) await ticks.next();
       const before = mounts.get(entry.name);
       const read = entryToInput(entry, before, { names: rules.sites, renamed: choices.siteNames });
-      if (!("input" in read)) fixed.set(entry.name, resultAs(entry.name, "skipped", read.reason));
-      else if (isSameManaged(before, read.input, rules))
-        fixed.set(entry.name, resultAs(entry.name, "unchanged", ""));
+      if (!("input" in read)) {
+        fixed.set(entry.name, resultAs(entry.name, "skipped", read.reason));
+        continue;
+      }
+      const input = keeping(before, read.input, rules, choices);
+      if (isSameManaged(before, input, rules))
+        fixed.set(entry.name, resultAs(entry.name, "unchanged", "", { kept: input.kept ?? [] }));
       else {
-        inputs.push(read.input);
+        inputs.push(input);
         notes.set(entry.name, read.note);
       }
     }

@@ -13,10 +13,10 @@ import { type OverrideInput, type RuleInput, uncheckedValues } from "../input.ts
 import { NO_VALUES, RULE_MEMBERS, type Rule, type RuleValues } from "../rule.ts";
 import type { ValueInput } from "../value.ts";
 
-const PASSWORD = "password";
+export const PASSWORD = "password";
 
 /** Name of a password in an entry. Names of sites have no slash. @param site empty: the rule's. */
-function secretName(site: string): string {
+export function secretName(site: string): string {
   return site === "" ? PASSWORD : `overrides/${site}/${PASSWORD}`;
 }
 

@@ -5,6 +5,7 @@ import {
   entryResult,
   type GivenEntries,
   type ImportContext,
+  keepsSecrets,
   type LedgerPart,
 } from "../../archive/part.ts";
 import { type RecordResult, resultAs } from "../../history/record-result.ts";
@@ -24,6 +25,7 @@ import type { RulesOnSites } from "../rules-on-sites.ts";
 import { changedMembers, decideSave, type SaveRules } from "../save.ts";
 import { readEntry, replacedPasswords, ruleToEntry } from "./entry.ts";
 import { readRow } from "./row.ts";
+import { withStoredPasswords } from "./stored-password.ts";
 
 /** Maximum number of unknown sites in a note. */
 const MAX_HINTS = 5;
@@ -83,13 +85,15 @@ export function createRulePart(deps: RulePartDeps): LedgerPart<Draft> {
       const results = await withEffects(SITE_RULES, deps.onSites.effectsOf, (_draft, index) =>
         save(draft, given, { index, rules, context }),
       )(draft);
-      return mapInTicks(results, ({ name, outcome, note, differs, leftOut = [], effects }) => {
+      return mapInTicks(results, ({ name, outcome, note, differs, effects, ...rest }) => {
+        const { leftOut = [], kept = [] } = rest;
         const rule = outcome === "skipped" ? undefined : draft.get(RULES, name);
         const before = stored.get(name);
         return entryResult(name, outcome === "deleted" ? "changed" : outcome, {
           note,
           differs,
           leftOut,
+          kept,
           effects,
           isGuess: !rules.reveals && outcome === "changed" && rule !== undefined,
           replacedSecrets:
@@ -112,6 +116,14 @@ interface Saving {
   readonly context: ImportContext;
 }
 
+/** Input that keeps the stored passwords of a rule, unless the caller has chosen to replace them. */
+function keeping(input: RuleInput, { index, rules, context }: Saving): RuleInput {
+  const before = index.get(input.path);
+  if (before === undefined || !keepsSecrets(context.choices)) return input;
+  const { sites, reveals } = rules;
+  return withStoredPasswords(before, input, { nameOf: sites.nameOf, reveals });
+}
+
 function save(draft: Draft, given: GivenEntries, saving: Saving): Promise<readonly RecordResult[]> {
   if (given.entries === undefined) return saveRows(draft, given.rows, saving);
   const { declared } = saving.context.choices;
@@ -129,7 +141,9 @@ async function saveRows(
   const { sites } = context.choices;
   if (typeof sites === "object") for (const site of sites) rules.sites.named(site);
   const read = rows.map((row) => readRow(row, { sites, isNew: (path) => !index.has(path) }));
-  const inputs = read.flatMap((row) => ("input" in row ? [row.input] : []));
+  const inputs = read.flatMap((row) =>
+    "input" in row ? [keeping(row.input, { index, rules, context })] : [],
+  );
   const isUnplaced = ({ path, sites: chosen }: RuleInput): boolean =>
     chosen === undefined && !index.has(path);
   if (rules.sites.names.length > 1 && inputs.some(isUnplaced))
@@ -156,7 +170,8 @@ async function saveEntries(
       names: rules.sites,
       renamed: context.choices.siteNames,
     });
-    const { input, hints } = read;
+    const { hints } = read;
+    const input = keeping(read.input, { index, rules, context });
     const [problem] = read.problems;
     const reason =
       problem !== undefined
@@ -165,7 +180,8 @@ async function saveEntries(
           ? hints[0]
           : undefined;
     if (reason !== undefined) fixed.push(resultAs(entry.name, "skipped", reason));
-    else if (isSameManaged(input, index, rules)) fixed.push(resultAs(input.path, "unchanged", ""));
+    else if (isSameManaged(input, index, rules))
+      fixed.push(resultAs(input.path, "unchanged", "", { kept: input.kept ?? [] }));
     else {
       inputs.push(input);
       notes.set(input.path, joinTexts(hints.slice(0, MAX_HINTS)));
@@ -267,13 +283,14 @@ function withNotes(
   input: RuleInput | undefined,
   names: SiteNames,
 ): RecordResult {
-  const { lost = [], leftOut = [] } = input ?? {};
+  const { lost = [], leftOut = [], kept = [] } = input ?? {};
   const ids = lost.map((site) => (site === "" ? "" : (names.idOf(site) ?? "")));
   const items = passwordFields(ids, names).join(", ");
   const isIncomplete = result.outcome !== "unchanged" && lost.length > 0;
   return {
     ...result,
     leftOut,
+    kept,
     note: joinTexts([
       isIncomplete ? message("RULE_PASSWORDS_NOT_IN_DOCUMENT", { items }) : "",
       result.note,

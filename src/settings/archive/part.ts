@@ -2,6 +2,7 @@ import {
   type ArchiveEntry,
   chosenOf,
   type GivenEntries,
+  keepsSecrets,
   type LedgerPart,
 } from "../../archive/part.ts";
 import { unreadable } from "../../archive/readable.ts";
@@ -17,7 +18,7 @@ import { decideItems, isHidden, problemOf, type SaveRules } from "../save.ts";
 import { SERVER_OWN_KEYS } from "../server-own.ts";
 import { TOKEN_KEY } from "../token.ts";
 import { normalizeStoredValue } from "../value.ts";
-import { planSettings, type SettingPlan } from "./plan.ts";
+import { type PlanDeps, planSettings, type SettingPlan } from "./plan.ts";
 import { decryptSetting, readSettings, type SourceSetting } from "./row.ts";
 
 /** Maximum number of settings of an import. A full site has 250. */
@@ -76,7 +77,10 @@ export function createSettingPart(deps: SettingPartDeps): LedgerPart<Draft> {
       // As a save of such settings.
       const isOutside = (setting: SourceSetting): boolean => !isAllowed(draft, setting, rights);
       if (rights.isLimited && count > 0 && settings.every(isOutside)) rights.refuse();
-      const plan = await planOn(draft, settings, rules, choices.includeServerOwn);
+      const plan = await planOn(draft, settings, rules, {
+        includeServerOwn: choices.includeServerOwn,
+        keepsSecrets: keepsSecrets(choices),
+      });
       if (choices.declared !== undefined) refuseDeclared(draft, given, plan, rights);
       else if (!choices.skipInvalid) refuseInvalid(plan);
       await decideItems(draft, plan.changes, rules);
@@ -87,6 +91,13 @@ export function createSettingPart(deps: SettingPartDeps): LedgerPart<Draft> {
 
 function isSettingRow(row: Readonly<Record<string, unknown>>): boolean {
   return "key" in row && "value" in row;
+}
+
+/** A caller who may not read the value must not learn whether it is the default. */
+function hasSecret(item: SettingItem, rights: Rights): boolean {
+  const { secret, value, revision, definition } = item;
+  if (!secret || value === "" || (definition !== undefined && revision === 0)) return false;
+  return rights.isMasked(item) || value !== definition?.default;
 }
 
 /** @param isShown whether the value of a secret is included. */
@@ -111,14 +122,16 @@ function planOn(
   draft: Draft,
   settings: readonly SourceSetting[],
   rules: PlanRules,
-  includeServerOwn: boolean,
+  choices: Pick<PlanDeps, "includeServerOwn" | "keepsSecrets">,
 ): Promise<SettingPlan> {
   const trial = createTrial(draft);
   return planSettings(settings, {
     // Only the value counts, also for a setting of an earlier version.
     current: (key) => {
       const item = draft.get(SETTINGS, key);
-      return item && { ...item, definition: item.definition ?? (isRetired(item) || undefined) };
+      if (item === undefined) return undefined;
+      const definition = item.definition ?? (isRetired(item) || undefined);
+      return { ...item, definition, hasSecret: hasSecret(item, rules.rights) };
     },
     normalize: ({ key, value }) => {
       const definition = draft.get(SETTINGS, key)?.definition;
@@ -126,7 +139,7 @@ function planOn(
     },
     check: (setting) => problemOf(trial, setting, rules),
     managedBy: rules.managedBy,
-    includeServerOwn,
+    ...choices,
     hidden: ({ key, value }) => isHidden(draft.get(SETTINGS, key), value, rules.hides),
     allowed: (setting) => isAllowed(draft, setting, rules.rights),
   });

@@ -22,6 +22,8 @@ export interface SettingPlan {
 
 /** The current setting. */
 export type CurrentSetting = Omit<KeptSetting, "key"> & {
+  /** Whether a secret is stored, other than the default of its setting. */
+  readonly hasSecret: boolean;
   readonly secret: boolean;
   /** Undefined for custom and deprecated settings, which the program does not define. */
   readonly definition: unknown;
@@ -44,6 +46,8 @@ export interface PlanDeps {
    * Default: none.
    */
   readonly hidden?: (setting: KeptSetting) => boolean;
+  /** Whether stored secrets stay as they are. Default: the source replaces them. */
+  readonly keepsSecrets?: boolean;
   /** Whether values that belong to one server are imported. Default: false. */
   readonly includeServerOwn?: boolean;
   /** Reports whether the caller may write the setting; default: all. */
@@ -69,21 +73,32 @@ export async function planSettings(
     if (skip !== undefined) return skip;
     const current = deps.current(key);
     const given = { ...setting, value: setting.value ?? "" };
-    const kept = whatIsKept({ ...given, value: deps.normalize(given) }, current);
-    const isHidden = deps.hidden?.(kept) === true;
-    const differs = current === undefined ? [] : differing(kept, current, isHidden);
-    if (current !== undefined && differs.length === 0) return entryResult(key, "unchanged");
-    const problem = deps.check(kept);
+    const imported = whatIsKept({ ...given, value: deps.normalize(given) }, current);
+    const isHidden = deps.hidden?.(imported) === true;
+    const isOther = current !== undefined && (isHidden || imported.value !== current.value);
+    const isReplaced = isOther && current.hasSecret;
+    // A value that belongs to one server is a choice of its own.
+    const stays = isReplaced && deps.keepsSecrets === true && !SERVER_OWN_KEYS.has(key);
+    const next = stays ? { ...imported, value: current.value } : imported;
+    const kept = stays ? ["value"] : [];
+    const differs = current === undefined ? [] : differing(next, current, isHidden && !stays);
+    if (current !== undefined && differs.length === 0)
+      return entryResult(key, "unchanged", { kept });
+    const problem = deps.check(next);
     if (problem !== undefined) {
       invalid.push({ key, problem });
       return entryResult(key, "skipped", { note: problem });
     }
-    changes.push(kept);
+    changes.push(next);
     const endsCaller = key === TOKEN_KEY;
     if (current === undefined) return entryResult(key, "created", { endsCaller });
-    const isReplaced = current.secret && current.value !== "" && differs.includes("value");
-    const replacedSecrets = isReplaced ? ["value"] : [];
-    return entryResult(key, "changed", { differs, replacedSecrets, isGuess: isHidden, endsCaller });
+    return entryResult(key, "changed", {
+      differs,
+      kept,
+      replacedSecrets: isReplaced && !stays ? ["value"] : [],
+      isGuess: isHidden && !stays,
+      endsCaller,
+    });
   };
   for (const setting of settings) {
     if (ticks.isDue()) await ticks.next();

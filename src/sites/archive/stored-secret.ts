@@ -34,12 +34,13 @@ export function withStoredSecrets(
       if (value !== undefined && (isHidden || value !== before[name])) kept.push(memberName(name));
     }
   const overrides: Record<string, string> = {};
-  for (const [key, value] of Object.entries(input.overrides ?? {})) {
-    const now = ownValue(before.overrides, key) ?? "";
-    const isKept =
-      isSecret(key) && now !== "" && value !== MASK && value !== "" && (!isRoot || value !== now);
-    if (isKept) kept.push(overrideSecret(key));
-    setOwn(overrides, key, isKept ? MASK : value);
+  for (const [key, value] of Object.entries(input.overrides ?? {})) setOwn(overrides, key, value);
+  for (const [key, now] of Object.entries(before.overrides)) {
+    const value = ownValue(overrides, key);
+    const isOther = value !== MASK && (!isRoot || value !== now);
+    if (!isSecret(key) || now === "" || !isOther) continue;
+    kept.push(overrideSecret(key));
+    setOwn(overrides, key, MASK);
   }
   return { input: { ...input, ...(!hasAccess && access), overrides }, kept };
 }

@@ -8,7 +8,8 @@ const token = "t".repeat(109);
 /** A setting that exists already. */
 function current(members: Partial<CurrentSetting> = {}): CurrentSetting {
   const { key: _, ...rest } = setting({ key: "" });
-  return { ...rest, secret: false, definition: {}, ...members };
+  const { secret = false } = members;
+  return { ...rest, hasSecret: secret, secret, definition: {}, ...members };
 }
 
 const stored: Record<string, CurrentSetting> = {

@@ -40,7 +40,7 @@ export const backupTexts = {
   "import.passwords":
     "New passwords of users of servers. They are shown only once, and Mooring does not store them:",
   "import.replaceSecrets":
-    "Replace the stored secrets and addresses of sites and webhooks that exist here",
+    "Replace secrets that are stored here, with the addresses they belong to",
   "import.replaced": "replaces the secret {names}",
   "import.kept": "stays as it is here: {names}",
   "import.newer": "newer here",
