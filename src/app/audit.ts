@@ -1,6 +1,6 @@
-import { type AuditService, createAuditService } from "../audit/audit.ts";
 import { type Checkpoints, startCheckpoints } from "../audit/checkpoint.ts";
 import { createRecorder, type Recorder } from "../audit/recorder.ts";
+import { type AuditService, createAuditService } from "../audit/service.ts";
 import type { Config } from "../config/config.ts";
 import { startCompaction } from "../ledger/compaction.ts";
 import type { Store } from "../store/stores.ts";

@@ -17,7 +17,8 @@ import { loadSettingDefinitions } from "../settings/definition-file.ts";
 import { settingsKind } from "../settings/history-kind.ts";
 import { settingLimits, settingRules } from "../settings/kind.ts";
 import { createPublicService, type PublicService } from "../settings/public-rpc.ts";
-import { createSettingService, type SettingService } from "../settings/setting.ts";
+import { createSettingService } from "../settings/service.ts";
+import type { SettingService } from "../settings/setting-service.ts";
 import { startSettings } from "../settings/start.ts";
 import type { Logger } from "../telemetry/log.ts";
 

@@ -1,6 +1,6 @@
 // Entries that a file declares: each is applied as it stands, or nothing is.
 import { Code } from "@connectrpc/connect";
-import { invalid, ServiceError, type Violation } from "../messages/error.ts";
+import { rejectViolations, ServiceError, type Violation } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { type ArchiveEntry, type EntryResult, type GivenEntries, unknownPart } from "./part.ts";
 import { LIMITS } from "./readable.ts";
@@ -49,8 +49,7 @@ export function createRefusals(): Refusals {
       }
     },
     refuse: () => {
-      const [first, ...rest] = violations.slice(0, LIMITS.violations);
-      if (first !== undefined) throw invalid([first, ...rest]);
+      rejectViolations(violations.slice(0, LIMITS.violations));
     },
   };
 }
@@ -61,11 +60,12 @@ export function refuseUnknown(
   parts: readonly { readonly name: string }[],
 ): void {
   const names = parts.map(({ name }) => name);
-  const [first, ...rest] = unknown.map(({ name }) => ({
-    field: name,
-    description: unknownPart(name, names),
-  }));
-  if (first !== undefined) throw invalid([first, ...rest]);
+  rejectViolations(
+    unknown.map(({ name }) => ({
+      field: name,
+      description: unknownPart(name, names),
+    })),
+  );
 }
 
 /** Entries whose secrets among the members are where those of an archive are. */

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { isObject } from "../is-object.ts";
-import { invalid, type Violation } from "../messages/error.ts";
+import { rejectViolations, type Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { ownValue, setOwn } from "../own-value.ts";
 import { sortedJson } from "../sorted-json.ts";
@@ -292,8 +292,7 @@ export async function readArchive(
     }
     read.set(name, entries);
   }
-  const [first, ...rest] = violations;
-  if (first !== undefined) throw invalid([first, ...rest]);
+  rejectViolations(violations);
   await checkDigest(origin, document);
   const secrets =
     sealed === undefined || passphrase === "" || !isOpened

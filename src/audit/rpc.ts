@@ -17,17 +17,12 @@ import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { invalidPageToken } from "../messages/page.ts";
-import {
-  type AuditPage,
-  type AuditSelection,
-  type AuditService,
-  etagOfRow,
-  type Progress,
-  type ReadRow,
-  readRowEtag,
-} from "./audit.ts";
 import { checkpointText, isTime } from "./checkpoint.ts";
 import { optionalNumber } from "./entry.ts";
+import { etagOfRow, type ReadRow, readRowEtag } from "./row-etag.ts";
+import type { AuditSelection } from "./selection.ts";
+import type { AuditPage, AuditService } from "./service.ts";
+import type { Progress } from "./tail.ts";
 
 /** Implements AuditService. */
 export function auditImpl(audit: AuditService): ServiceImpl<typeof AuditServiceDesc> {

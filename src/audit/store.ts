@@ -1,3 +1,9 @@
+/**
+ * Maximum number of rows that one page or one batch scans: a filter without matches must not block
+ * other calls.
+ */
+export const MAX_SCANNED = 10_000;
+
 /** Action or refused call, before it is a row of the audit. */
 export interface AuditEntry {
   /** Milliseconds since 1970 UTC. */

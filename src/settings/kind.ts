@@ -1,6 +1,7 @@
 import { type Amounts, type KindRules, kindNamed, NO_SECRETS } from "../ledger/kind.ts";
 import type { Limit } from "../ledger/limit.ts";
 import type { RecordName, StoredChange, StoredRecord } from "../ledger/store.ts";
+import { notFound, type ServiceError } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { parseDescription, readAttributes, writeAttributes } from "./attributes.ts";
 import type { SettingDefinition } from "./definition.ts";
@@ -141,4 +142,9 @@ export function settingLimits({ custom, bytes, publicBytes }: SettingLimits): re
       exceeded: (count, most) => message("PUBLIC_SETTINGS_TOO_LARGE", { count, most }),
     },
   ];
+}
+
+/** NOT_FOUND with the key. */
+export function unknownSetting(key: string): ServiceError {
+  return notFound(message("SETTING_NOT_FOUND", { key: key.slice(0, 255) }));
 }

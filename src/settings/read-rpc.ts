@@ -22,7 +22,7 @@ import { SETTINGS } from "./kind.ts";
 import { createSettingView } from "./message.ts";
 import { clearsWithSnapshot, createReplyCache, memoizePerSnapshot, ReplyBudget } from "./reply.ts";
 import { type Rights, rightsOfCaller } from "./rights.ts";
-import type { SettingService } from "./setting.ts";
+import type { SettingService } from "./setting-service.ts";
 import { TOKEN_KEY } from "./token.ts";
 import { MASK } from "./value.ts";
 

@@ -15,7 +15,7 @@ import { createPendingReply, type PendingSites } from "../history/pending-site.t
 import { expectedRevision } from "../ledger/etag.ts";
 import { NO_RECORD, revisionOfRecord } from "../ledger/record-etag.ts";
 import type { Changed } from "../ledger/writer.ts";
-import { invalid } from "../messages/error.ts";
+import { rejectViolations } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
 import { message } from "../messages/message.ts";
@@ -26,7 +26,7 @@ import { changeToProto } from "./message.ts";
 import { type ReadImpl, readImpl } from "./read-rpc.ts";
 import { type Rights, rightsOfCaller, type SettingOrigin } from "./rights.ts";
 import { isHidden, MAX_SAVE_ITEMS } from "./save.ts";
-import type { SettingService } from "./setting.ts";
+import type { SettingService } from "./setting-service.ts";
 
 /** Methods of SettingService that read or change settings. */
 type SettingImpl = ReadImpl &
@@ -130,8 +130,7 @@ function checkEtags(settings: readonly SettingInput[]): void {
       ...(revisionOfRecord(expectedEtag) === undefined ? [`settings[${at}].expected_etag`] : []),
     ])
     .map((field) => ({ field, description: message("ETAG_INVALID", { field }) }));
-  const [first, ...rest] = wrong;
-  if (first !== undefined) throw invalid([first, ...rest]);
+  rejectViolations(wrong);
 }
 
 /** Maximum number of settings that a notice names. */

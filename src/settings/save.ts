@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import type { Draft } from "../ledger/draft.ts";
-import { invalid, ServiceError, type Violation } from "../messages/error.ts";
+import { invalid, rejectViolations, ServiceError, type Violation } from "../messages/error.ts";
 import { checkManaged } from "../messages/managed.ts";
 import { message, type Text } from "../messages/message.ts";
 import { createTicks } from "../ticks.ts";
@@ -102,8 +102,7 @@ export async function decideItems(
         description: redirection(input.key, redirected),
       });
   }
-  const [first, ...rest] = violations;
-  if (first !== undefined) throw invalid([first, ...rest]);
+  rejectViolations(violations);
   return skipped;
 }
 

@@ -29,7 +29,7 @@ import { changeToProto, createSettingView } from "./message.ts";
 import type { PublicService } from "./public-rpc.ts";
 import { createReplyCache, memoizePerSnapshot, ReplyBudget } from "./reply.ts";
 import { rightsOfCaller } from "./rights.ts";
-import type { SettingService } from "./setting.ts";
+import type { SettingService } from "./setting-service.ts";
 
 /** State that the streams read from. */
 export interface WatchSource {

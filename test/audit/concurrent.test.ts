@@ -3,8 +3,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Code } from "@connectrpc/connect";
 import { expect, onTestFinished, test } from "vitest";
-import { createAuditService } from "../../src/audit/audit.ts";
 import { createVerifier } from "../../src/audit/chain.ts";
+import { createAuditService } from "../../src/audit/service.ts";
 import type { AuditStore } from "../../src/audit/store.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { entry } from "../store/audit-contract.ts";

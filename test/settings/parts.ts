@@ -29,7 +29,8 @@ import { settingsKind } from "../../src/settings/history-kind.ts";
 import { type SettingLimits, settingLimits, settingRules } from "../../src/settings/kind.ts";
 import { createPublicService, type PublicService } from "../../src/settings/public-rpc.ts";
 import { rightsOf } from "../../src/settings/rights.ts";
-import { createSettingService, type SettingService } from "../../src/settings/setting.ts";
+import { createSettingService } from "../../src/settings/service.ts";
+import type { SettingService } from "../../src/settings/setting-service.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { CHEAP } from "../archive/text.ts";
 

@@ -1,4 +1,4 @@
-import { invalid, type Violation } from "../../messages/error.ts";
+import { rejectViolations, type Violation } from "../../messages/error.ts";
 import { type Message, message, problemAt } from "../../messages/message.ts";
 import { ownValue } from "../../own-value.ts";
 import { MASK } from "../../settings/value.ts";
@@ -205,8 +205,7 @@ export function withWebhookInput(
   const violations = problems.flatMap(([field, problem]): Violation[] =>
     problem === undefined ? [] : [{ field, description: problemAt(field, problem) }],
   );
-  const [first, ...rest] = violations;
-  if (first !== undefined) throw invalid([first, ...rest]);
+  rejectViolations(violations);
   return next;
 }
 

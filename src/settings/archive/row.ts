@@ -2,7 +2,7 @@ import { type OpenText, openMember, withoutJson } from "../../archive/page-encry
 import type { ArchiveEntry, GivenEntries } from "../../archive/part.ts";
 import { LIMITS } from "../../archive/readable.ts";
 import { isObject } from "../../is-object.ts";
-import { invalid, type Violation } from "../../messages/error.ts";
+import { rejectViolations, type Violation } from "../../messages/error.ts";
 import { message, type Text } from "../../messages/message.ts";
 
 /** Setting of an import: the members of docs/rest-contract.md, section 2.4. */
@@ -41,8 +41,7 @@ export function readSettings(given: GivenEntries): SourceSetting[] {
     const setting = readSetting(isObject(row) ? row : { key: "unknown" }, report);
     return absent === undefined ? setting : { ...setting, value: undefined, absent };
   });
-  const [first, ...rest] = violations;
-  if (first !== undefined) throw invalid([first, ...rest]);
+  rejectViolations(violations);
   return [...new Map(settings.map((setting) => [setting.key, setting])).values()];
 }
 

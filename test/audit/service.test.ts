@@ -1,14 +1,9 @@
 import { Code } from "@connectrpc/connect";
 import { expect, onTestFinished, test } from "vitest";
-import {
-  type AuditQuery,
-  type AuditService,
-  createAuditService,
-  etagOfRow,
-  type Progress,
-  readRowEtag,
-} from "../../src/audit/audit.ts";
+import { etagOfRow, readRowEtag } from "../../src/audit/row-etag.ts";
+import { type AuditQuery, type AuditService, createAuditService } from "../../src/audit/service.ts";
 import type { AuditEntry, AuditRow } from "../../src/audit/store.ts";
+import type { Progress } from "../../src/audit/tail.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { entry } from "../store/audit-contract.ts";
 
