@@ -7,18 +7,32 @@ import {
   type ConnectRouterOptions,
   type Interceptor,
 } from "@connectrpc/connect";
+import {
+  compressionBrotli,
+  compressionGzip,
+  type GrpcTransportOptions,
+} from "@connectrpc/connect-node";
 import { fastify } from "fastify";
 import { describe, expect, test } from "vitest";
 import { restHandler } from "../../src/gateway/fetch.ts";
 import { restGateway } from "../../src/gateway/gateway.ts";
-import { createMethods } from "../../src/gateway/method.ts";
+import { createMethods, type Method } from "../../src/gateway/method.ts";
 import { ALL_OPTIONS } from "../../src/gateway/options.ts";
 import type { RouterOptions } from "../../src/gateway/settings.ts";
+import { type GrpcSending, serveGrpc } from "./grpc-ways.ts";
 import { type Ask, MOUNTS, type MountOptions } from "./mount.ts";
-import { type Handle, rpcRoutes, serviceRoutes, WAYS, type Way } from "./ways.ts";
+import { type Handle, type Outcome, rpcRoutes, serviceRoutes, WAYS, type Way } from "./ways.ts";
 
-/** The places in which an option of Connect can be given. */
-const PLACES: readonly [string, (handle: Handle, options: RouterOptions) => MountOptions][] = [
+type Place<Options> = (handle: Handle, options: RouterOptions) => Options;
+
+/** The places in which an option of Connect can be given to methods. */
+const METHOD_PLACES: readonly [string, Place<Method[]>][] = [
+  ["router.service", (handle, options) => createMethods(serviceRoutes(handle, options))],
+  ["router.rpc", (handle, options) => createMethods(rpcRoutes(handle, options))],
+  ["createMethods", (handle, options) => createMethods(serviceRoutes(handle), options)],
+];
+
+const PLACES: readonly [string, Place<MountOptions>][] = [
   [
     "the gateway",
     (handle, options) => ({ routes: serviceRoutes(handle), ...(options as MountOptions) }),
@@ -40,20 +54,27 @@ const auth: Interceptor = (next) => (request) => {
   return next(request);
 };
 
+/** A call, its code (undefined: success), and some headers of its reply. */
+type Call = readonly [
+  sending: GrpcSending,
+  code: Code | undefined,
+  headers?: Readonly<Record<string, string | null>>,
+];
+
 interface Case {
   readonly options: RouterOptions;
   readonly handle?: Handle;
-  /** Ways that the option is about. Default: all. */
+  /** Calls over every way, gRPC included. */
+  readonly calls?: readonly Call[];
+  /** Ways over HTTP that the option is about. Default: all. */
   readonly about?: (way: Way) => boolean;
-  readonly check: (ask: Ask, way: Way) => Promise<void>;
+  /** Calls over gRPC instead of `calls`. */
+  readonly grpc?: readonly Call[];
+  /** Further requests over HTTP. */
+  readonly check?: (ask: Ask) => Promise<void>;
 }
 
-/** Expects that a call has this outcome, and that the ways which the option is not about work. */
-const expectCode = async (ask: Ask, way: Way, code: Code | undefined, sending = {}) =>
-  expect([way.name, await way.call(ask, sending)]).toEqual([
-    way.name,
-    expect.objectContaining({ code }),
-  ]);
+const FINE: readonly Call[] = [[{}, undefined]];
 
 /** Bytes of a request whose field 999 is unknown. */
 function withUnknownField(): Uint8Array<ArrayBuffer> {
@@ -61,19 +82,22 @@ function withUnknownField(): Uint8Array<ArrayBuffer> {
   return writer.tag(999, WireType.Varint).uint32(7).finish() as Uint8Array<ArrayBuffer>;
 }
 
+const JSON_TYPE = { "content-type": "application/json" };
 const CONNECT = "/test.v1.ThingService";
+const QUERY = "encoding=json&message=%7B%7D";
+/** Paths of the same rpc over REST and Connect. */
+const POST = ["/v1/post", `${CONNECT}/Post`];
 
-/** One raw request of Connect. */
-const connect = (ask: Ask, body: string | Uint8Array<ArrayBuffer>, headers = {}, name = "Post") =>
-  ask(`${CONNECT}/${name}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...headers },
-    body,
-  });
-const GRPC_WEB = { "content-type": "application/grpc-web+proto" };
+/** One request of Connect, or of REST at its path. */
+const post = (
+  ask: Ask,
+  body: string | Uint8Array<ArrayBuffer>,
+  headers = {},
+  path = `${CONNECT}/Post`,
+) => ask(path, { method: "POST", headers: { ...JSON_TYPE, ...headers }, body });
 
 let reversed: string[] = [];
-/** A coding of the application. */
+/** A coding of the application. Its replies are not read; only shorter ones are sent compressed. */
 const REVERSE = {
   name: "reverse",
   compress: async (bytes: Uint8Array) => {
@@ -86,6 +110,13 @@ const REVERSE = {
   },
 };
 
+type ClientOptions = Partial<GrpcTransportOptions>;
+const gzipped: ClientOptions = { sendCompression: compressionGzip, compressMinBytes: 0 };
+const backwards: ClientOptions = {
+  sendCompression: { ...REVERSE, compress: async (bytes) => Uint8Array.from(bytes).reverse() },
+  compressMinBytes: 0,
+};
+
 /**
  * A case for every option of Connect. A new option of a later version does not compile until it is
  * here.
@@ -94,10 +125,10 @@ const CASES: Readonly<Record<keyof ConnectRouterOptions, readonly Case[]>> = {
   interceptors: [
     {
       options: { interceptors: [auth] },
-      check: async (ask, way) => {
-        await expectCode(ask, way, Code.Unauthenticated);
-        await expectCode(ask, way, undefined, { headers: { authorization: "x" } });
-      },
+      calls: [
+        [{}, Code.Unauthenticated],
+        [{ headers: { authorization: "x" } }, undefined],
+      ],
     },
   ],
   requestGate: [
@@ -109,180 +140,175 @@ const CASES: Readonly<Record<keyof ConnectRouterOptions, readonly Case[]>> = {
             throw new ConnectError("no", Code.PermissionDenied);
         },
       },
-      check: async (ask, way) => {
-        await expectCode(ask, way, Code.PermissionDenied);
-        const reply = await way.call(ask, { headers: { "x-pass": "1" } });
-        expect([reply.code, reply.headers.get("x-gate")]).toEqual([undefined, "seen"]);
-      },
+      calls: [
+        [{}, Code.PermissionDenied],
+        [{ headers: { "x-pass": "1" } }, undefined, { "x-gate": "seen" }],
+      ],
     },
   ],
   readMaxBytes: [
     {
       options: { readMaxBytes: 100 },
       about: ({ hasBody }) => hasBody,
-      check: async (ask, way) => {
-        await expectCode(ask, way, undefined);
-        await expectCode(ask, way, Code.ResourceExhausted, { text: LONG });
-      },
+      calls: [
+        [{}, undefined],
+        [{ text: LONG }, Code.ResourceExhausted],
+      ],
+    },
+    {
+      options: { readMaxBytes: 100 },
+      about: () => false,
+      grpc: [[{ text: LONG, client: gzipped }, Code.ResourceExhausted]],
     },
     {
       // Above the default of the gateway.
       options: { readMaxBytes: 2 * 2 ** 20 },
       about: ({ name }) => name === "REST POST" || name === "connect proto Post",
-      handle: (text) => String(text.length),
-      check: async (ask, way) => {
-        const reply = await way.call(ask, { text: "c".repeat(1.5 * 2 ** 20) });
-        expect(reply.words?.[0]).toBe(String(1.5 * 2 ** 20));
+      handle: (text) => {
+        expect(text).toHaveLength(1.5 * 2 ** 20);
+        return "b";
       },
+      calls: [[{ text: "c".repeat(1.5 * 2 ** 20) }, undefined]],
     },
   ],
   writeMaxBytes: [
     {
       options: { writeMaxBytes: 300 },
-      check: async (ask, way) => {
-        await expectCode(ask, way, undefined);
-        await expectCode(ask, way, Code.ResourceExhausted, { text: LONG });
-      },
+      calls: [
+        [{}, undefined],
+        [{ text: LONG }, Code.ResourceExhausted],
+      ],
     },
   ],
   jsonOptions: [
     {
       options: { jsonOptions: { alwaysEmitImplicit: false, useProtoFieldName: true } },
-      about: ({ name }) => name === "REST POST",
       check: async (ask) => {
-        const headers = { "content-type": "application/json" };
-        const init = { method: "POST", headers, body: '{"text":"a"}' };
-        for (const path of ["/v1/post", `${CONNECT}/Post`])
-          expect(await (await ask(path, init)).text()).toBe('{"word":"a"}');
+        for (const path of POST)
+          expect(await (await post(ask, '{"text":"a"}', {}, path)).text()).toBe('{"word":"a"}');
       },
     },
     {
       options: { jsonOptions: { ignoreUnknownFields: false } },
-      about: ({ name }) => name === "REST POST",
+      grpc: FINE,
       check: async (ask) => {
-        const headers = { "content-type": "application/json" };
-        const init = { method: "POST", headers, body: '{"nope":"a"}' };
-        for (const path of ["/v1/post", `${CONNECT}/Post`])
-          expect((await ask(path, init)).status).toBe(400);
+        for (const path of POST)
+          expect((await post(ask, '{"nope":"a"}', {}, path)).status).toBe(400);
       },
     },
     {
       options: { jsonOptions: { recursionLimit: 3 } },
-      about: ({ name }) => name === "REST POST",
       check: async (ask) => {
-        const headers = { "content-type": "application/json" };
-        const nested = (depth: number) =>
-          JSON.stringify({ part: JSON.parse(`${'{"part":'.repeat(depth)}{}${"}".repeat(depth)}`) });
-        for (const path of ["/v1/post", `${CONNECT}/Post`])
-          for (const [depth, status] of [
-            [1, 200],
-            [5, 400],
-          ] as const)
-            expect((await ask(path, { method: "POST", headers, body: nested(depth) })).status).toBe(
-              status,
-            );
+        for (const path of POST) {
+          expect((await post(ask, '{"part":{}}', {}, path)).status).toBe(200);
+          const deep = `${'{"part":'.repeat(5)}{}${"}".repeat(5)}`;
+          expect((await post(ask, deep, {}, path)).status).toBe(400);
+        }
       },
     },
   ],
   binaryOptions: [
     {
       options: { binaryOptions: { recursionLimit: 1 } },
-      about: ({ name }) => name === "connect proto Post",
+      grpc: [
+        [{}, undefined],
+        [{ members: { part: { part: {} } } }, Code.InvalidArgument],
+      ],
       check: async (ask) => {
         const type = { "content-type": "application/proto" };
         // A Part in a Part.
         const nested = Uint8Array.from([98, 2, 26, 0]);
-        expect((await connect(ask, nested, type)).status).toBe(400);
-        expect((await connect(ask, withUnknownField(), type)).status).toBe(200);
+        expect((await post(ask, nested, type)).status).toBe(400);
+        expect((await post(ask, withUnknownField(), type)).status).toBe(200);
       },
     },
   ],
   maxTimeoutMs: [
     {
       options: { maxTimeoutMs: 60_000 },
-      check: async (ask, way) => {
-        await expectCode(ask, way, undefined, { timeoutMs: 50_000 });
-        await expectCode(ask, way, Code.InvalidArgument, { timeoutMs: 70_000 });
-      },
+      calls: [
+        [{ timeoutMs: 50_000 }, undefined],
+        [{ timeoutMs: 70_000 }, Code.InvalidArgument],
+      ],
     },
   ],
   acceptCompression: [
     {
       options: { acceptCompression: [] },
-      about: ({ name }) => name === "REST POST" || name === "connect JSON Post",
+      grpc: [
+        [{}, undefined, { "grpc-accept-encoding": "identity" }],
+        [{ client: gzipped }, Code.Unimplemented],
+      ],
       check: async (ask) => {
-        const headers = { "content-encoding": "gzip", "content-type": "application/json" };
+        const headers = { "content-encoding": "gzip" };
         const body = gzipSync('{"text":"a"}');
-        expect((await connect(ask, body, headers)).status).toBe(501);
-        expect((await ask("/v1/post", { method: "POST", headers, body })).status).toBe(415);
+        expect((await post(ask, body, headers)).status).toBe(501);
+        expect((await post(ask, body, headers, "/v1/post")).status).toBe(415);
         const plain = await ask(`/v1/get/${LONG}`, { headers: { "accept-encoding": "gzip, br" } });
         expect(plain.headers.get("content-encoding")).toBeNull();
       },
     },
     {
       options: { acceptCompression: [REVERSE] },
-      about: ({ name }) => name === "REST POST",
+      grpc: [
+        [{ client: backwards }, undefined],
+        [{ client: gzipped }, Code.Unimplemented],
+      ],
       check: async (ask) => {
         reversed = [];
-        const headers = {
-          "content-encoding": "reverse",
-          "accept-encoding": "reverse",
-          "content-type": "application/json",
-        };
+        const headers = { "content-encoding": "reverse", "accept-encoding": "reverse" };
         const body = Buffer.from(JSON.stringify({ text: LONG })).reverse();
-        for (const path of ["/v1/post", `${CONNECT}/Post`]) {
-          const reply = await ask(path, { method: "POST", headers, body });
+        for (const path of POST) {
+          const reply = await post(ask, body, headers, path);
           expect([reply.status, reply.headers.get("content-encoding")]).toEqual([200, "reverse"]);
         }
         expect(reversed).toEqual(["decompress", "compress", "decompress", "compress"]);
       },
     },
+    {
+      options: { acceptCompression: [compressionBrotli], compressMinBytes: 0 },
+      grpc: [
+        [
+          { text: LONG, client: { acceptCompression: [compressionBrotli] } },
+          undefined,
+          { "grpc-encoding": "br", "grpc-accept-encoding": "identity,br" },
+        ],
+      ],
+    },
   ],
   compressMinBytes: [
     {
       options: { compressMinBytes: 0 },
-      about: ({ name }) => name === "REST GET",
-      check: async (ask) => {
-        const text = "d".repeat(200);
-        const headers = { "accept-encoding": "gzip", "content-type": "application/json" };
-        for (const reply of [
-          await ask(`/v1/get/${text}`, { headers }),
-          await connect(ask, JSON.stringify({ text }), headers),
-        ])
-          expect(reply.headers.get("content-encoding")).toBe("gzip");
-      },
+      grpc: [
+        [{ text: LONG }, undefined, { "grpc-encoding": "gzip" }],
+        [{ text: LONG, client: { acceptCompression: [] } }, undefined, { "grpc-encoding": null }],
+      ],
+      check: (ask) => expectCoding(ask, "d".repeat(200), "gzip"),
     },
     {
       options: { compressMinBytes: 1_000_000 },
-      about: ({ name }) => name === "REST GET",
-      check: async (ask) => {
-        const headers = { "accept-encoding": "gzip", "content-type": "application/json" };
-        for (const reply of [
-          await ask(`/v1/get/${LONG}`, { headers }),
-          await connect(ask, JSON.stringify({ text: LONG }), headers),
-        ])
-          expect(reply.headers.get("content-encoding")).toBeNull();
-      },
+      check: (ask) => expectCoding(ask, LONG, null),
     },
+    // Without the option no reply of gRPC is compressed.
+    { options: {}, grpc: [[{ text: LONG }, undefined, { "grpc-encoding": null }]] },
   ],
   shutdownSignal: [
     {
       options: { shutdownSignal: AbortSignal.abort(new ConnectError("bye", Code.Aborted)) },
       handle: () => new Promise<string>(() => undefined),
-      check: (ask, way) => expectCode(ask, way, Code.Aborted),
+      calls: [[{}, Code.Aborted]],
     },
   ],
   requireConnectProtocolHeader: [
     {
       options: { requireConnectProtocolHeader: true },
-      check: async (ask, way) => {
-        // Clients of Connect send it; the option is about no other protocol.
-        await expectCode(ask, way, undefined);
-        expect((await connect(ask, "{}")).status).toBe(400);
-        expect((await connect(ask, "{}", { "connect-protocol-version": "2" })).status).toBe(400);
-        const query = "encoding=json&message=%7B%7D";
-        expect((await ask(`${CONNECT}/Get?${query}`)).status).toBe(400);
-        expect((await ask(`${CONNECT}/Get?${query}&connect=v1`)).status).toBe(200);
+      // Clients of Connect send it; the option is about no other protocol.
+      calls: FINE,
+      check: async (ask) => {
+        expect((await post(ask, "{}")).status).toBe(400);
+        expect((await post(ask, "{}", { "connect-protocol-version": "2" })).status).toBe(400);
+        expect((await ask(`${CONNECT}/Get?${QUERY}`)).status).toBe(400);
+        expect((await ask(`${CONNECT}/Get?${QUERY}&connect=v1`)).status).toBe(200);
       },
     },
   ],
@@ -290,10 +316,10 @@ const CASES: Readonly<Record<keyof ConnectRouterOptions, readonly Case[]>> = {
     {
       options: { connect: false },
       about: ({ protocol }) => protocol !== "connect",
-      check: async (ask, way) => {
-        await expectCode(ask, way, undefined);
-        expect((await connect(ask, "{}")).status).toBe(415);
-        expect((await ask(`${CONNECT}/Get?encoding=json&message=%7B%7D`)).status).toBe(405);
+      calls: FINE,
+      check: async (ask) => {
+        expect((await post(ask, "{}")).status).toBe(415);
+        expect((await ask(`${CONNECT}/Get?${QUERY}`)).status).toBe(405);
       },
     },
   ],
@@ -301,35 +327,89 @@ const CASES: Readonly<Record<keyof ConnectRouterOptions, readonly Case[]>> = {
     {
       options: { grpcWeb: false },
       about: ({ protocol }) => protocol !== "grpc-web",
-      check: async (ask, way) => {
-        await expectCode(ask, way, undefined);
-        expect((await connect(ask, new Uint8Array(5), GRPC_WEB)).status).toBe(415);
+      calls: FINE,
+      check: async (ask) => {
+        const type = { "content-type": "application/grpc-web+proto" };
+        expect((await post(ask, new Uint8Array(5), type)).status).toBe(415);
       },
     },
   ],
-  grpc: [{ options: { grpc: false }, check: (ask, way) => expectCode(ask, way, undefined) }],
+  grpc: [{ options: { grpc: false }, calls: FINE, grpc: [[{}, Code.Unimplemented]] }],
 };
 
-describe.each(MOUNTS)("over %s", (_, mount) => {
-  describe.each(PLACES)("an option of Connect given to %s holds", (_place, place) => {
-    test.each(Object.keys(CASES) as (keyof typeof CASES)[])("%s", async (name) => {
-      for (const { options, handle = echo, about = () => true, check } of CASES[name]) {
-        const ask = await mount(place(handle, options));
-        for (const way of WAYS.filter(about)) await check(ask, way);
+const OPTIONS = Object.keys(CASES) as (keyof typeof CASES)[];
+
+/** Expects the coding of replies of this text over REST and Connect. */
+async function expectCoding(ask: Ask, text: string, coding: string | null): Promise<void> {
+  const headers = { "accept-encoding": "gzip" };
+  for (const reply of [
+    await ask(`/v1/get/${text}`, { headers }),
+    await post(ask, JSON.stringify({ text }), headers),
+  ])
+    expect(reply.headers.get("content-encoding")).toBe(coding);
+}
+
+/** Expects that calls have their outcomes. */
+async function expectCalls(
+  name: string,
+  call: (sending: GrpcSending) => Promise<Outcome>,
+  calls: readonly Call[],
+): Promise<void> {
+  for (const [sending, code, headers = {}] of calls) {
+    const outcome = await call(sending);
+    expect([name, outcome.code]).toEqual([name, code]);
+    const seen = Object.keys(headers).map((header) => [header, outcome.headers.get(header)]);
+    expect(Object.fromEntries(seen), name).toEqual(headers);
+  }
+}
+
+/** Every place over restHandler; options reach the plugin in the same way, so that one place is enough. */
+const MOUNTED = PLACES.flatMap(([place, optionsOf]) =>
+  MOUNTS.filter(([name]) => name === "restHandler" || place === "the gateway").map(
+    ([name, mount]) => ({ place, name, mount, optionsOf }),
+  ),
+);
+
+describe.each(MOUNTED)(
+  "over $name, an option of Connect given to $place holds",
+  ({ mount, optionsOf }) => {
+    test.each(OPTIONS)("%s", async (name) => {
+      for (const { options, handle = echo, calls = [], about = () => true, check } of CASES[name]) {
+        const ask = await mount(optionsOf(handle, options));
+        for (const way of WAYS.filter(about))
+          await expectCalls(way.name, (sending) => way.call(ask, sending), calls);
+        await check?.(ask);
       }
     });
-  });
+  },
+);
 
-  test("as in Connect, interceptors of a service replace those of the gateway", async () => {
-    const routes = serviceRoutes(echo, { interceptors: [] });
-    const ask = await mount({ routes, interceptors: [auth] });
-    for (const way of WAYS) await expectCode(ask, way, undefined);
-  });
+describe.each(METHOD_PLACES)(
+  "over gRPC, an option of Connect given to %s holds",
+  (_place, place) => {
+    test.each(OPTIONS)("%s", async (name) => {
+      for (const { options, handle = echo, calls = [], grpc = calls } of CASES[name])
+        for (const way of await serveGrpc(place(handle, options)))
+          await expectCalls(way.name, way.call, grpc);
+    });
+  },
+);
 
-  test("an option of a service that is undefined leaves that of the gateway", async () => {
-    const routes = serviceRoutes(echo, { interceptors: undefined });
+test("over gRPC, a request is answered with the text of the request, once or per message", async () => {
+  const [post, read] = await serveGrpc(createMethods(serviceRoutes(echo)));
+  expect((await post?.call({ text: LONG, client: gzipped }))?.words).toEqual([LONG]);
+  expect((await read?.call({ text: "two" }))?.words).toEqual(["two", "two"]);
+});
+
+describe.each(MOUNTS)("over %s", (_, mount) => {
+  test.each([
+    ["empty, replace those of the gateway, as in Connect", [], undefined],
+    ["undefined, leave those of the gateway", undefined, Code.Unauthenticated],
+  ])("interceptors of a service that are %s", async (_case, interceptors, code) => {
+    const routes = serviceRoutes(echo, { interceptors });
     const ask = await mount({ routes, interceptors: [auth] });
-    for (const way of WAYS) await expectCode(ask, way, Code.Unauthenticated);
+    for (const way of WAYS)
+      await expectCalls(way.name, (sending) => way.call(ask, sending), [[{}, code]]);
   });
 });
 
