@@ -319,31 +319,6 @@ describe.each(PLUGINS)("%s", (_plugin, register) => {
       }
     });
 
-    test("limits messages", async () => {
-      const app = application();
-      const limits = { readMaxBytes: 200, writeMaxBytes: 400 };
-      await register(app, { routes: routes((text) => text.repeat(5)), ...limits });
-      const transport = connect(await urlOf(app));
-      for (const kind of kinds) {
-        expect((await call(transport, kind, ["hi"])).words[0]).toBe("hihihihihi");
-        for (const text of ["r".repeat(300), "w".repeat(100)]) {
-          const error = await failure(call(transport, kind, [text]));
-          expect([kind.name, error.code]).toEqual([kind.name, Code.ResourceExhausted]);
-        }
-      }
-    });
-
-    test("has options of its services beside its own", async () => {
-      const refuses: Interceptor = () => async () => {
-        throw new ConnectError("not here", Code.PermissionDenied);
-      };
-      const app = application();
-      await register(app, { routes: routes(reply, { interceptors: [refuses] }) });
-      const transport = connect(await urlOf(app));
-      for (const kind of kinds)
-        expect((await failure(call(transport, kind, ["hi"]))).code).toBe(Code.PermissionDenied);
-    });
-
     test("takes compressed requests, and compresses replies that a client accepts", async () => {
       const app = application();
       await register(app, { routes: routes((text) => text) });
@@ -491,29 +466,6 @@ describe.each(PLUGINS)("%s", (_plugin, register) => {
     const [response] = await once(request, "response");
     response.resume();
     expect(response.statusCode).toBe(status);
-  });
-
-  test("aborts open calls shutdownTimeoutMs after the application begins to close", async () => {
-    const app = fastify();
-    const begun = Promise.withResolvers<void>();
-    const shutdownError = new ConnectError("closing", Code.Unavailable);
-    await register(app as FastifyInstance, {
-      routes: routes((_text, { signal }) => {
-        begun.resolve();
-        const { promise, reject } = Promise.withResolvers<string>();
-        signal.addEventListener("abort", () => reject(signal.reason));
-        return promise;
-      }),
-      shutdownTimeoutMs: 5,
-      shutdownError,
-    });
-    const transport = TRANSPORTS[0]?.[1](await urlOf(app as FastifyInstance), {
-      nodeOptions: { agent: false },
-    }) as Transport;
-    const called = failure(call(transport, say, ["hi"]));
-    await begun.promise;
-    await Promise.all([called, app.close()]);
-    expect([(await called).code, (await called).rawMessage]).toEqual([Code.Unavailable, "closing"]);
   });
 });
 

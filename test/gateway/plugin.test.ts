@@ -114,32 +114,6 @@ test("a foreign plugin, a rate limit, applies to every kind of request", async (
   }
 });
 
-test("the gateway handles only its own routes of the application", async () => {
-  const app = application();
-  app.post("/own", (request) => ({ body: request.body }));
-  app.get("/fails", () => {
-    throw new Error("of the application");
-  });
-  await app.register(restGateway, { methods });
-  const port = await listen(app);
-  const own = await send(port, "/own", { method: "POST", headers: json, body: { a: 1 } });
-  expect(own.json).toEqual({ body: { a: 1 } });
-  expect((await send(port, "/fails")).json).toMatchObject({ message: "of the application" });
-  expect((await send(port, "/nope")).json).toMatchObject({ error: "Not Found" });
-  expect(echoed(await send(port, "/get?text=a"))).toEqual({ text: "a" });
-});
-
-test("the gateway can be registered under a prefix and twice", async () => {
-  const app = application();
-  await app.register(restGateway, { methods, prefix: "/a" });
-  await app.register(restGateway, { methods, prefix: "/b" });
-  const port = await listen(app);
-  expect(echoed(await send(port, "/a/get?text=a"))).toEqual({ text: "a" });
-  expect(echoed(await send(port, "/b/get?text=b"))).toEqual({ text: "b" });
-  expect((await send(port, "/a/bare/x")).json).toMatchObject({ word: '{"text":"x"}' });
-  expect((await send(port, "/get")).status).toBe(404);
-});
-
 test.each([
   ["GET", "/get"],
   ["GET", "/bare/a"],
@@ -170,17 +144,6 @@ test("a hook that changes the URL or the method changes the call", async () => {
   expect(echoed(await ask({ "x-url": "/get?text=d" }))).toEqual({ text: "d" });
   expect((await ask({ "x-url": "/nope" })).status).toBe(404);
   expect((await ask({ "x-method": "DELETE" })).status).toBe(405);
-});
-
-test("without an envelope errors are google.rpc.Status", async () => {
-  const app = application();
-  await app.register(restGateway, { methods });
-  const port = await listen(app);
-  const reply = await send(port, "/bare/x", { method: "POST" });
-  expect(reply.status).toBe(405);
-  const wrong = await send(port, "/bare/x?small=none");
-  expect(wrong.status).toBe(400);
-  expect(wrong.json).toMatchObject({ code: 3, message: expect.stringContaining("small") });
 });
 
 test.each([
@@ -252,24 +215,6 @@ test("headers of a foreign plugin, helmet, are on every kind of reply", async ()
     ]);
     expect(reply.headers["content-security-policy"], name).toContain("default-src");
   }
-});
-
-test("the log of an application has every request with its status", async () => {
-  const lines: {
-    readonly req?: { readonly url: string };
-    readonly res?: { statusCode: number };
-  }[] = [];
-  const app = fastify({
-    logger: { stream: { write: (line: string) => void lines.push(JSON.parse(line)) } },
-  });
-  apps.push(app);
-  await app.register(restGateway, { methods });
-  const port = await listen(app);
-  await send(port, "/get?text=a", {});
-  await send(port, "/get", { method: "PUT" });
-  await expect
-    .poll(() => lines.flatMap(({ res }) => (res === undefined ? [] : [res.statusCode])))
-    .toEqual([200, 405]);
 });
 
 test("a malformed Content-Type is refused after the admission", async () => {

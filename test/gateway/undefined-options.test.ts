@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createOpenApi } from "../../src/gateway/openapi/document.ts";
+import { ALL_OPTIONS } from "../../src/gateway/options.ts";
 import { defineRpc } from "./contract.ts";
 import { echo } from "./gateway-server.ts";
 import { MOUNTS, type MountOptions } from "./mount.ts";
@@ -18,61 +19,8 @@ const MEMBERS: MountOptions = {
   tolerance: { nullBody: undefined, trailingSlash: undefined },
 };
 
-/** Every option of both mounts, undefined. */
-const NONE: Record<keyof Omit<MountOptions, "methods">, undefined> = {
-  acceptCompression: undefined,
-  address: undefined,
-  admit: undefined,
-  binaryOptions: undefined,
-  bodyBudget: undefined,
-  bodyLimit: undefined,
-  bounds: undefined,
-  cacheControl: undefined,
-  compressMinBytes: undefined,
-  connect: undefined,
-  dropped: undefined,
-  errorDomain: undefined,
-  errors: undefined,
-  etagPrefix: undefined,
-  explain: undefined,
-  fillUpdateMask: undefined,
-  grpc: undefined,
-  grpcWeb: undefined,
-  httpStatus: undefined,
-  immutableReplies: undefined,
-  interceptors: undefined,
-  jsonOptions: undefined,
-  largeIntegers: undefined,
-  mapParameters: undefined,
-  maxTimeoutMs: undefined,
-  memberNames: undefined,
-  messageLimits: undefined,
-  patience: undefined,
-  peerOf: undefined,
-  prefix: undefined,
-  readMaxBytes: undefined,
-  refused: undefined,
-  registry: undefined,
-  report: undefined,
-  requestGate: undefined,
-  requestHeader: undefined,
-  requestId: undefined,
-  requireConnectProtocolHeader: undefined,
-  responseHeader: undefined,
-  routes: undefined,
-  rules: undefined,
-  seesWhole: undefined,
-  services: undefined,
-  shutdownSignal: undefined,
-  streams: undefined,
-  target: undefined,
-  tolerance: undefined,
-  unknownEnums: undefined,
-  unknownMembers: undefined,
-  unknownParameters: undefined,
-  warn: undefined,
-  writeMaxBytes: undefined,
-};
+const NONE: MountOptions = Object.fromEntries(ALL_OPTIONS.map((name) => [name, undefined]));
+const OWN: MountOptions = { address: undefined, requestId: undefined, patience: undefined };
 
 describe.each(MOUNTS)("over %s", (name, mount) => {
   test.each([
@@ -81,9 +29,8 @@ describe.each(MOUNTS)("over %s", (name, mount) => {
   ])("undefined %s have their defaults", async (_, options) => {
     const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
     onTestFinished(() => warned.mockRestore());
-    const { address, requestId, patience, ...shared } = options as typeof NONE;
-    const own = name === "restHandler" ? { address, requestId, patience } : {};
-    const ask = await mount({ ...shared, ...own, methods });
+    const own = name === "restHandler" ? OWN : {};
+    const ask = await mount({ ...options, ...own, prefix: undefined, methods });
     const init = { method: "POST", headers: { "content-type": "application/json" } };
     const reply = await ask("/v1/things/a", { ...init, body: '{"small":1}' });
     expect([reply.status, await reply.json()]).toMatchObject([
