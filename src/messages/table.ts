@@ -770,10 +770,14 @@ export const MESSAGES = {
   USER_FOLDER_UNCHECKED: "whether the folder {path} exists there is unknown",
   USER_LEFT_DISABLED:
     "it was created and stays disabled, because the refusal of logins by LDAP was not stored: {reason}",
+  USER_CACHE_KEPT:
+    "it was changed, but the server may use the former account for up to an hour, because the second call that clears its cache has failed ({reason}): save the user there, or restart the server",
   USER_MAY_EXIST: "whether it was created is unknown: {reason}",
   USER_COPY_ENDED: "not sent: the call has ended",
   RULE_HIDES_ALL:
     "hide has an empty line, which hides every name from users without the right to see hidden files: remove it, if that is not meant",
+  RULE_CACHE_KEPT:
+    "it was created, but the server may answer as without it, because the second call that clears its cache has failed ({reason}): save the rule there, or restart the server",
   RULE_IS_MANAGED: "it is managed here: the site gets it when it follows",
   RULE_USERS_MISSING:
     "it names the users {names}, who do not exist there: without them the rule would admit others",

@@ -82,10 +82,7 @@ export async function restoreEntries(
   if (!dryRun && ownRules.length > 0 && existingRules.size === 0) await manageRules();
   const results = [...kept];
   for (const entry of missing) results.push(await restoreEntry(entry, dryRun, signal));
-  const created = results.filter(({ list, outcome }) => list === "rules" && outcome === "created");
-  if (!dryRun && created.length > 0)
-    await onSite(clearCaches(client, new Set(created.map(({ name }) => name))));
-  return results;
+  return dryRun ? results : clearCaches(client, results);
 }
 
 async function restoreEntry(
@@ -106,13 +103,35 @@ async function restoreEntry(
   }
 }
 
-/** Sends created rules once more, which clears the cache of the server: see rules/site/apply.ts. */
-async function clearCaches(site: SiteClient, paths: ReadonlySet<string>): Promise<void> {
+/**
+ * Sends created rules once more, which clears the cache of the server: see rules/site/apply.ts.
+ *
+ * @returns the results, with a note about each rule that could not be sent.
+ */
+async function clearCaches(
+  site: SiteClient,
+  results: readonly EntryResult[],
+): Promise<EntryResult[]> {
+  const isCreated = ({ list, outcome }: EntryResult): boolean =>
+    list === "rules" && outcome === "created";
+  const left = new Set(results.filter(isCreated).map(({ name }) => name));
+  if (left.size === 0) return [...results];
   const client = createRuleClient(site);
-  for (const row of await client.list()) {
-    const { password } = row;
-    const secrets = typeof password === "string" && password !== "" ? [password] : [];
-    if (paths.has(row.path)) await client.update(row.id, row, secrets);
+  try {
+    for (const row of await client.list()) {
+      if (!left.has(row.path)) continue;
+      const { password } = row;
+      const secrets = typeof password === "string" && password !== "" ? [password] : [];
+      await client.update(row.id, row, secrets);
+      left.delete(row.path);
+    }
+    return [...results];
+  } catch (error) {
+    if (!(error instanceof SiteFailure)) throw error;
+    const notes = [message("RULE_CACHE_KEPT", { reason: error.text })];
+    return results.map((result) =>
+      isCreated(result) && left.has(result.name) ? { ...result, notes } : result,
+    );
   }
 }
 

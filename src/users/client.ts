@@ -67,9 +67,17 @@ export interface UserClient {
    * Replaces members of a user. The whole user is sent: a server empties a member that is left out.
    * Name, role, password and members unknown here stay.
    *
-   * @throws SiteFailure also when the id is no longer this user's.
+   * The user is sent twice: OpenList clears its caches of a user before it stores the user
+   * (`UpdateUser` of its internal/op/user.go), and a request of this user in between restores the
+   * former account, with its rights, for an hour.
+   *
+   * @returns the failure of the second call; undefined: none. @throws SiteFailure also when the id is
+   *   no longer this user's.
    */
-  update(user: Pick<ServerUser, "id" | "name">, members: UserMembers): Promise<void>;
+  update(
+    user: Pick<ServerUser, "id" | "name">,
+    members: UserMembers,
+  ): Promise<SiteFailure | undefined>;
   /** Reports whether a folder exists; undefined: the server cannot say. */
   hasFolder(path: string): Promise<boolean | undefined>;
 }
@@ -107,7 +115,15 @@ export function createUserClient(client: SiteClient): UserClient {
       const row = await client.call("GET", `${AT}/get?id=${id}`);
       if (!isUserRow(row) || row.id !== id || row.username !== name)
         throw new SiteFailure("refused", message("USER_CHANGED_MEANWHILE", { name }));
-      await client.call("POST", `${AT}/update`, { ...row, ...membersOf(members), password: "" });
+      const body = { ...row, ...membersOf(members), password: "" };
+      await client.call("POST", `${AT}/update`, body);
+      try {
+        await client.call("POST", `${AT}/update`, body);
+        return undefined;
+      } catch (error) {
+        if (!(error instanceof SiteFailure)) throw error;
+        return error;
+      }
     },
     hasFolder: async (path) => {
       try {

@@ -58,8 +58,8 @@ export async function carryOut(
     else
       try {
         if ("existing" in write) {
-          await client.update(write.existing, write.members);
-          results.push(planned);
+          const failure = await client.update(write.existing, write.members);
+          results.push({ ...planned, notes: [...planned.notes, ...cacheNotes(failure)] });
         } else {
           const { text, isGenerated } = passwordOf(plan.name);
           const user = { name: plan.name, role: write.role, ...write.members };
@@ -95,12 +95,17 @@ async function createUser(
     const created = users.find(({ name }) => name === user.name);
     if (created === undefined)
       throw new SiteFailure("refused", message("USER_CHANGED_MEANWHILE", { name: user.name }));
-    await client.update(created, user);
-    return [];
+    return cacheNotes(await client.update(created, user));
   } catch (error) {
     if (!(error instanceof SiteFailure)) throw error;
     return [message("USER_LEFT_DISABLED", { reason: error.text })];
   }
+}
+
+/** Notes about an update that was not sent again. */
+function cacheNotes(failure: SiteFailure | undefined): Text[] {
+  if (failure === undefined) return [];
+  return [message("USER_CACHE_KEPT", { reason: failure.text })];
 }
 
 /** Creates a user. After an uncertain end its existence decides. */

@@ -217,6 +217,22 @@ describe("a restore", () => {
     expect(JSON.stringify(results)).not.toMatch(/rule-password|share-password/);
   });
 
+  test("says which rule could not be sent again, with which the server's cache is cleared", async () => {
+    await openSites();
+    furnish();
+    home.rules.put({ path: "/second", password: "rule-password" });
+    let updates = 0;
+    hut.rules.hold = (stage) => {
+      if (stage === "received" && hut.rules.calls.at(-1)?.call === "update") updates += 1;
+      if (updates === 2) throw new Error("the connection breaks");
+    };
+    const rules = (await restore(await saved())).filter(({ list }) => list === "rules");
+    expect(short(rules)).toEqual(["rules /films created", "rules /second created"]);
+    expect(rules[0]?.notes).toEqual([]);
+    expect(String(rules[1]?.notes)).toMatch(/second call that clears its cache has failed/);
+    expect(JSON.stringify(rules)).not.toMatch(/rule-password/);
+  });
+
   test("ends between two entries with its caller", async () => {
     await openSites();
     furnish();

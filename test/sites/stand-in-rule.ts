@@ -179,7 +179,9 @@ export function ruleRoutes(
       const number = Number(id);
       if (id === "" || !Number.isInteger(number))
         return no(`strconv.Atoi: parsing "${id}": invalid syntax`, 400);
-      if (rowById(number) === undefined) return UNKNOWN;
+      const row = rowById(number);
+      if (row === undefined) return UNKNOWN;
+      rules.cached.set(row.path, row);
       rows.delete(number);
       return ok();
     }),

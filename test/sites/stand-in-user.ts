@@ -38,6 +38,11 @@ export interface UsersOfSite {
   pageSize: number;
   /** Awaited before a user is stored. */
   hold: ((name: string) => unknown) | undefined;
+  /**
+   * Account of each user who asks all the time: the server clears its cache before it stores a user,
+   * so that this one has the former account until the next change.
+   */
+  readonly cached: Map<string, UserRow>;
   /** Stores a user without a call. */
   add(user: Partial<UserRow> & Pick<UserRow, "username">): UserRow;
   named(name: string): UserRow | undefined;
@@ -66,6 +71,7 @@ export function createUsersOfSite({ manner, roleAsArray }: UserForm): UsersOfSit
     missing: new Set(),
     pageSize: Number.POSITIVE_INFINITY,
     hold: undefined,
+    cached: new Map(),
     named: (name) => [...rows.values()].find(({ username }) => username === name),
     add: (user) => {
       const id = Math.max(0, ...rows.keys()) + 1;
@@ -167,6 +173,7 @@ export function userRoutes(
     if (isTaken(row.username, row.id)) return TAKEN;
     const password = String(body["password"] ?? "");
     if (password !== "") row.hidden.password = password;
+    users.cached.set(row.username, old);
     rows.set(row.id, row);
     const session = sessions.users.get(row.username);
     if (session !== undefined) session.disabled = row.disabled;

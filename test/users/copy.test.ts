@@ -103,6 +103,38 @@ test("an update sends the whole user: password, two-factor secret, role and unkn
   expect(after?.hidden).toEqual({ password: "hers", otp: "secret", passkeys: 0 });
 });
 
+test.each([
+  ["disabled", { disabled: true }],
+  ["another folder", { base_path: "/films" }],
+  ["fewer rights", { permission: 0 }],
+] as const)(
+  "an update to %s holds for a user who asks while it is stored",
+  async (_what, values) => {
+    await openSites();
+    home.users.add({ username: "ann", ...values });
+    hut.users.add({ username: "ann", base_path: "/", permission: 0b1011 });
+    expect(await copied("ann", { update: ["ann"] })).toMatchObject({
+      outcome: "updated",
+      notes: [],
+    });
+    expect(shown(hut.users.cached.get("ann"))).toEqual(shown(home.users.named("ann")));
+  },
+);
+
+test("an update that cannot be sent again is in the result, with the reason", async () => {
+  await openSites();
+  home.users.add({ username: "ann", disabled: true });
+  hut.users.add({ username: "ann" });
+  let calls = 0;
+  hut.users.hold = () => {
+    calls += 1;
+    if (calls === 2) hut.users.rows.delete(hut.users.named("ann")?.id ?? 0);
+  };
+  const result = await copied("ann", { update: ["ann"] });
+  expect(result.outcome).toBe("updated");
+  expect(String(result.notes)).toMatch(/former account .* record not found/);
+});
+
 test("an equal user is not written, also with an update", async () => {
   await openSites();
   home.users.add(ANN);
@@ -125,7 +157,7 @@ describe("a user without logins by LDAP", () => {
     const states: unknown[] = [];
     hut.users.hold = () => states.push(hut.users.named("ann")?.disabled);
     expect(await copied("ann")).toMatchObject({ outcome: "created", notes: [] });
-    expect(states).toEqual([undefined, true]);
+    expect(states).toEqual([undefined, true, false]);
     expect(shown(hut.users.named("ann"))).toEqual(shown(home.users.named("ann")));
   });
 

@@ -187,7 +187,7 @@ describe("rules that a site had before", () => {
     await admin.rules.saveRules({
       rules: [{ path: "/films", readme: "all", sites: { all: true } }],
     });
-    await expect.poll(() => there("/films")?.readme).toBe("all");
+    await expect.poll(async () => (await stateOf("/films"))?.state).toBe("ok");
     await observe();
     home.settings.rules.put({ path: "/films", readme: "home's", password: "p" });
     await admin.rules.adoptRules({ site: "home" });

@@ -3,7 +3,7 @@ import { plainMessage, SiteFailure } from "../../sync/failure.ts";
 import type { WantedRule } from "../rule.ts";
 import { type RuleClient, refusalOf } from "./client.ts";
 import { compareRule } from "./compare.ts";
-import { restricts } from "./effect.ts";
+import { deleteRow, type RuleAbove } from "./deletion.ts";
 import type { RuleJob, RulePlan } from "./plan.ts";
 import { bodyOf, hasUsers, NO_USERS, namesUsers, type RuleRow, type SiteUsers } from "./row.ts";
 import { FREE, hindered, type RuleState } from "./state.ts";
@@ -12,6 +12,8 @@ export interface ApplyDeps {
   readonly client: RuleClient;
   readonly users: SiteUsers | undefined;
   readonly now: () => number;
+  /** Rules above the folder of a deleted one. */
+  readonly above: RuleAbove;
   /**
    * Stores the state before a call.
    *
@@ -44,15 +46,15 @@ export async function applyRule(
   deps: ApplyDeps,
 ): Promise<AppliedRule> {
   const { client, persist } = deps;
-  await persist(state);
+  await persist(step === "delete" ? state : { ...state, cached: true });
   const secrets = secretsOf(wanted, row);
   try {
-    if (step === "delete") return await applyDeletion(state, row, client);
+    if (step === "delete") return await applyDeletion(state, row, deps);
     if (wanted === undefined) return { state, isDone: false };
     const users = deps.users ?? NO_USERS;
     if (step === "create") {
       await client.create(bodyOf(wanted, users), secrets);
-      return { state: { ...state, sent: wanted.revision }, isDone: true };
+      return { state: { ...state, cached: true, sent: wanted.revision }, isDone: true };
     }
     // The row as it is now: members that Mooring does not know are kept.
     const fresh = await client.get(state.id);
@@ -64,7 +66,7 @@ export async function applyRule(
   } catch (failure) {
     if (refusalOf(failure) === undefined || !(failure instanceof SiteFailure)) throw failure;
     const text = plainMessage(failure.words, secrets) || failure.text;
-    const refused = { ...state, creating: false };
+    const refused = { ...state, creating: false, cached: true };
     return {
       state: hindered(refused, "call", text, { time: deps.now(), isTried: true }),
       isDone: true,
@@ -73,16 +75,15 @@ export async function applyRule(
 }
 
 /**
- * Sends a rule that limits access once more after it was stored. OpenList clears its cache of a rule
- * before it stores the rule (`CreateMeta` and `UpdateMeta` of its internal/op/meta.go): a visitor who
- * asks in between gets the former rule, or none, until the next update.
+ * Sends a rule once more after it was stored. OpenList clears its cache of a rule before it stores the
+ * rule (`CreateMeta` and `UpdateMeta` of its internal/op/meta.go): a visitor who asks in between gets
+ * the former rule, or none, until the next update.
  */
 async function clearCache(
   wanted: WantedRule,
   row: RuleRow,
   { client, users }: Pick<ApplyDeps, "client" | "users">,
 ): Promise<void> {
-  if (!restricts(wanted.values)) return;
   await client.update(row.id, bodyOf(wanted, users ?? NO_USERS, row), secretsOf(wanted, row));
 }
 
@@ -90,15 +91,11 @@ async function clearCache(
 async function applyDeletion(
   state: RuleState,
   row: RuleRow | undefined,
-  client: RuleClient,
+  { client, above }: Pick<ApplyDeps, "client" | "above">,
 ): Promise<AppliedRule> {
   const fresh = await client.get(state.id);
   if (fresh === undefined || fresh.path !== row?.path) return { state: undefined, isDone: false };
-  try {
-    await client.delete(fresh.id);
-  } catch (failure) {
-    if (refusalOf(failure) !== "absent") throw failure;
-  }
+  await deleteRow(fresh, above(fresh.path), client);
   return { state: undefined, isDone: true };
 }
 
@@ -140,6 +137,7 @@ function confirmed(
     id: row.id,
     path: row.path,
     creating: false,
+    cached: false,
     absent: false,
     sent: revision,
     differs,

@@ -97,14 +97,15 @@ function planWanted(
   const [hindrance, error] = hindranceOf(wanted, isTaken, { ...facts, hasUsers });
   if (hindrance !== "")
     return { do: "record", state: hindered(seen, hindrance, error, { time, isTried: false }) };
-  if (row !== undefined && differs.length === 0) {
+  const isDifferent = row === undefined || differs.length > 0;
+  if (!isDifferent && !(before.cached && facts.isWritable)) {
     const corrections = recentCorrections(before.corrections, time);
     return {
       do: "record",
       state: { ...seen, ...FREE, applied: wanted.revision, tried: wanted.revision, corrections },
     };
   }
-  if (row !== undefined && !isManaged(before) && !isRequested)
+  if (row !== undefined && isDifferent && !isManaged(before) && !isRequested)
     return {
       do: "record",
       state: hindered(seen, "unmanaged", message("RULE_UNMANAGED_THERE", { path: row.path }), {
@@ -117,7 +118,7 @@ function planWanted(
   if (!facts.isWritable) return { do: "record", state: open };
   const isTried = before.tried === wanted.revision && isWaiting(before, time);
   if (isTried && !isRequested) return { do: "record", state: open };
-  const drifted = before.applied > 0 && wanted.revision <= before.applied;
+  const drifted = isDifferent && before.applied > 0 && wanted.revision <= before.applied;
   const { corrections, isFlapping } = correctionsOf(before, drifted, time, isRequested);
   if (isFlapping)
     return {

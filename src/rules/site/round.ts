@@ -6,6 +6,7 @@ import { createTicks } from "../../ticks.ts";
 import type { WantedRule } from "../rule.ts";
 import { applyRule, confirmCreated, type RuleStep } from "./apply.ts";
 import type { RuleClient } from "./client.ts";
+import { createRuleAbove, type RuleAbove } from "./deletion.ts";
 import { identifyRules, planRule, type RuleJob, type SiteFacts } from "./plan.ts";
 import { hasUsers, namesUsers, type RuleRow, type SiteUsers, userIdsOf } from "./row.ts";
 import type { RuleRegistry, RuleState } from "./state.ts";
@@ -70,10 +71,14 @@ export async function runRuleRound(
   const contacted = before.contacted || rows.length === 0 || forced.length > 0;
   const { jobs, extra } = identifyRules(rows, deps.wanted(), registry.records(siteId));
   const facts = await readFacts(rows, jobs, deps);
+  // A process that ends in the round has created rules, which are no reason to wait for an adoption.
+  if (contacted && !before.contacted)
+    await registry.put(siteId, { site: { ...before, contacted } });
   const requested = new Set(forced);
   const states: Record<string, RuleState | undefined> = {};
   const done: RuleDone[] = [];
   const created: { readonly job: RuleJob; readonly state: RuleState }[] = [];
+  let above: RuleAbove | undefined;
   const ticks = createTicks();
   for (const job of inOrder(jobs)) {
     if (ticks.isDue()) await ticks.next();
@@ -92,7 +97,15 @@ export async function runRuleRound(
       if (!deps.mayWrite()) throw new LeaseLost();
       await registry.put(siteId, { records: { [name]: state } });
     };
-    const applied = await applyRule(plan, job, { client, users: facts.users, now, persist });
+    // Deletions come last: the rows have the rules that were written before.
+    if (plan.do === "delete") above ??= createRuleAbove(await client.list(), deletedOf(jobs));
+    const applied = await applyRule(plan, job, {
+      client,
+      users: facts.users,
+      now,
+      above: (path) => above?.(path),
+      persist,
+    });
     setOwn(states, name, applied.state);
     if (plan.do === "create" && applied.state?.creating === true)
       created.push({ job, state: applied.state });
@@ -131,6 +144,11 @@ export async function runRuleRound(
     const path = wanted?.path ?? earlier.path;
     done.push({ name, path, step, drifted, error });
   }
+}
+
+/** Ids of the rows of rules that Mooring does not have any more. */
+function deletedOf(jobs: readonly RuleJob[]): ReadonlySet<number> {
+  return new Set(jobs.flatMap(({ wanted, row }) => (wanted === undefined && row ? [row.id] : [])));
 }
 
 /** Rules with earlier failures come last, deletions after all others. */

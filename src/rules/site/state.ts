@@ -34,6 +34,11 @@ export interface RuleState {
   readonly path: string;
   /** Whether a creation has begun whose reply is unknown. Stored before the call. */
   readonly creating: boolean;
+  /**
+   * Whether the server's cache may have the former rule, so that the rule is sent again although
+   * nothing differs. Stored before the first of the two calls.
+   */
+  readonly cached: boolean;
   /** Revision of the rule on the site; 0: none, and Mooring does not manage the row. */
   readonly applied: number;
   /** Revision of the last attempt, with or without success. */
@@ -61,6 +66,7 @@ export const NEW_RULE: RuleState = Object.freeze({
   id: 0,
   path: "",
   creating: false,
+  cached: false,
   applied: 0,
   tried: 0,
   sent: 0,

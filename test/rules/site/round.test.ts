@@ -19,7 +19,7 @@ async function open(
 }
 
 describe.each(["openlist", "alist"] as const)("on a server of the family %s", (manner) => {
-  test("a rule is created, changed and deleted, and a limit is sent twice", async () => {
+  test("a rule is created, changed and deleted, and sent twice", async () => {
     const { site, desk } = await open({ manner });
     desk.wanted = [wanted("/films", { password: "secret", p_sub: true, hide: "^\\.\na$" })];
     await desk.round();
@@ -29,7 +29,7 @@ describe.each(["openlist", "alist"] as const)("on a server of the family %s", (m
     await desk.round();
     expect(site.rules.at("/films")).toMatchObject({ password: "", readme: "# Films" });
     await desk.round();
-    expect(writes(site)).toEqual(["create", "update", "update"]);
+    expect(writes(site)).toEqual(["create", "update", "update", "update"]);
     desk.wanted = [];
     await desk.round();
     expect(site.rules.rows.size).toBe(0);
@@ -58,7 +58,7 @@ describe.each(["openlist", "alist"] as const)("on a server of the family %s", (m
     await desk.round();
     expect(site.rules.at("/own")).toEqual(own);
     expect(site.rules.at("/films")).toEqual(same);
-    expect(writes(site)).toEqual(["create", "delete"]);
+    expect(writes(site)).toEqual(["create", "update", "delete"]);
   });
 
   test("a site with rules is not written to before an adoption or a request", async () => {
@@ -68,7 +68,7 @@ describe.each(["openlist", "alist"] as const)("on a server of the family %s", (m
     await desk.round();
     expect(writes(site)).toEqual([]);
     await desk.round({ forced: ["/films"] });
-    expect(writes(site)).toEqual(["create"]);
+    expect(writes(site)).toEqual(["create", "update"]);
   });
 
   test("an observed site is only read", async () => {
@@ -141,12 +141,13 @@ describe("a change on the server's own page", () => {
     const { site, desk } = await open({ desk: { now: () => now } });
     desk.wanted = [wanted("/films", { readme: "ours" })];
     await desk.round();
+    site.rules.calls.length = 0;
     for (let times = 0; times < 5; times += 1) {
       site.rules.put({ path: "/films", readme: "theirs" });
       now += 1_000;
       await desk.round();
     }
-    expect(writes(site).filter((call) => call === "update")).toHaveLength(3);
+    expect(writes(site).filter((call) => call === "update")).toHaveLength(2 * 3);
     expect(site.rules.at("/films")?.readme).toBe("theirs");
     expect(desk.state("/films")).toMatchObject({ hindrance: "flapping", differs: ["readme"] });
     await desk.round({ forced: ["/films"] });
@@ -162,7 +163,7 @@ describe("a change on the server's own page", () => {
     desk.wanted = [];
     await desk.round();
     expect(site.rules.at("/other")).toBeDefined();
-    expect(writes(site)).toEqual(["create"]);
+    expect(writes(site)).toEqual(["create", "update"]);
   });
 
   test("between the list and a deletion prevents it", async () => {
@@ -223,6 +224,92 @@ test.each([
   },
 );
 
+test.each([
+  ["a new rule that takes the right to write", [wanted("/a", { write: true, w_sub: true })]],
+  ["a changed rule that takes the right to write", [wanted("/a/b", { write: true })]],
+] as const)("%s holds for a visitor who asks while it is stored", async (_what, first) => {
+  const { site, desk } = await open();
+  desk.wanted = [...first];
+  await desk.round();
+  desk.wanted = [wanted("/a", { write: true, w_sub: true }), wanted("/a/b", {}, { revision: 2 })];
+  await desk.round();
+  expect(site.rules.at("/a/b")).toMatchObject({ write: false });
+  expect(site.rules.cached.get("/a/b")).toEqual(site.rules.at("/a/b"));
+});
+
+const LIMITS = { password: "p", hide: "^x$", write: false, read_users: ["admin"] };
+const BELOW = { p_sub: true, h_sub: true, w_sub: true, read_users_sub: true };
+
+test.each([
+  ["of the rule above it", [wanted("/a", { ...LIMITS, ...BELOW })], "p", "^x$", [1]],
+  ["that hold below the rule above it", [wanted("/a", { ...LIMITS, p_sub: true })], "p", "", []],
+  ["of a rule that Mooring does not manage", [], "own", "", []],
+] as const)(
+  "a visitor who asks while a rule is deleted has the limits %s",
+  async (_which, above, password, hide, readers) => {
+    const { site, desk } = await open();
+    const users = { read_users: [], read_users_sub: false };
+    if (above.length === 0) site.rules.put({ path: "/a", password: "own", p_sub: true, ...users });
+    const open_ = wanted("/a/b/c", { write: true });
+    desk.wanted = [...above, open_];
+    await desk.round({ forced: [open_.name] });
+    desk.wanted = [...above];
+    await desk.round();
+    expect(site.rules.at("/a/b/c")).toBeUndefined();
+    expect(site.rules.cached.get("/a/b/c")).toMatchObject({
+      password,
+      hide,
+      write: false,
+      read_users: readers,
+    });
+  },
+);
+
+test.each(["create", "update"] as const)(
+  "a process that ends after a %s clears the server's cache at its next start",
+  async (call) => {
+    const store = memoryStore();
+    const site = await startStandIn();
+    ending.push(site.stop);
+    if (call === "update") {
+      const first = await openDesk(site, { store });
+      first.wanted = [wanted("/films", { readme: "open" })];
+      await first.round();
+      first.close();
+    }
+    const desk = await openDesk(site, {
+      store,
+      wrap: (client) => ({
+        ...client,
+        create: async (body, secrets) => {
+          await client.create(body, secrets);
+          throw new Error("killed");
+        },
+        update: async (id, body, secrets) => {
+          await client.update(id, body, secrets);
+          throw new Error("killed");
+        },
+      }),
+    });
+    ending.push(desk.close);
+    const rule = wanted("/films", { password: "p" }, { revision: 2 });
+    desk.wanted = [rule];
+    await expect(desk.round()).rejects.toThrow("killed");
+    const sent = writes(site).length;
+    const next = await openDesk(site, { store });
+    ending.push(next.close);
+    next.wanted = [rule];
+    await next.round({ aim: "read" });
+    expect(writes(site)).toHaveLength(sent);
+    await next.round();
+    expect(site.rules.cached.get("/films")).toMatchObject({ password: "p" });
+    const settled = writes(site).length;
+    await next.round();
+    expect(writes(site)).toHaveLength(settled);
+    expect(next.state("/films")).toMatchObject({ applied: 2, differs: [], corrections: [] });
+  },
+);
+
 test("a refused rule is tried again after a pause, and its password is not in the message", async () => {
   let now = 10_000_000;
   const { site, desk } = await open({ desk: { now: () => now } });
@@ -238,7 +325,7 @@ test("a refused rule is tried again after a pause, and its password is not in th
   expect(writes(site)).toEqual(["create", "create"]);
 });
 
-test("a creation whose reply was lost is not repeated", async () => {
+test("a creation whose reply was lost is not repeated, and the rule is sent once more", async () => {
   const store = memoryStore();
   const { site, desk } = await open({
     desk: {
@@ -258,7 +345,7 @@ test("a creation whose reply was lost is not repeated", async () => {
   ending.push(next.close);
   next.wanted = desk.wanted;
   await next.round();
-  expect(writes(site)).toEqual(["create"]);
+  expect(writes(site)).toEqual(["create", "update", "update"]);
   expect(next.state("/films")).toMatchObject({ applied: 1, differs: [] });
 });
 
