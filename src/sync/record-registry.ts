@@ -17,6 +17,8 @@ interface StoredState {
  * transactions.
  */
 const BATCH_TIME = 20;
+/** Maximum number of states that one write has. */
+const MAX_ROWS = 500;
 
 type Changes = Parameters<RecordStateStore["write"]>[0];
 
@@ -134,6 +136,7 @@ export function createRecordRegistry<
       },
     },
     batch,
+    (changes) => changes.length,
   );
   const write = (rows: Changes): Promise<undefined> => batched(rows, { isPatient: true });
   let sites = new Map<string, T>();
@@ -194,7 +197,7 @@ export function createRecordRegistry<
       for (const [name, state] of Object.entries(changed)) add(name, before.get(name), state);
       for (const [path, listing] of Object.entries(listed)) add(path, known.get(path), listing);
       if (rows.length === 0) return;
-      await write(rows);
+      for (let at = 0; at < rows.length; at += MAX_ROWS) await write(rows.slice(at, at + MAX_ROWS));
       if (site !== undefined) sites.set(siteId, Object.freeze(site));
       for (const [name, state] of Object.entries(changed))
         if (state === undefined) before.delete(name);

@@ -50,6 +50,16 @@ test("states are stored, an equal one is not written, and a deleted site's state
   expect([...again.records("b").keys()]).toEqual(["films"]);
   expect(again.site("a").contacted).toBe(true);
   expect(again.site("b").contacted).toBe(false);
+  // Changes that were collected for one transaction: the last one of each row holds.
+  await second.mountStates.write([
+    { siteId: "b", name: "films", state: JSON.stringify({ ...state, id: 5 }) },
+    { siteId: "b", name: "gone", state: JSON.stringify(state) },
+    { siteId: "b", name: "films", state: JSON.stringify(state) },
+    { siteId: "b", name: "gone" },
+  ]);
+  await again.load();
+  expect([...again.records("b").keys()]).toEqual(["films"]);
+  expect(again.records("b").get("films")?.id).toBe(4);
   await second.sites.delete("a", []);
   // A round that ends afterwards.
   await again.put("a", { records: { late: state } });

@@ -27,6 +27,23 @@ test("states of a hundred sites in a row are a few transactions", async () => {
   expect(registry.records("site-99").get("films")?.id).toBe(7);
 });
 
+test("states of many mounts of many sites are written at most 500 at a time", async () => {
+  const store = memoryStore();
+  const sizes: number[] = [];
+  const registry = createMountRegistry({
+    ...store,
+    write: (changes) => {
+      sizes.push(changes.length);
+      return store.write(changes);
+    },
+  });
+  const names = Array.from({ length: 1_200 }, (_, at) => `m${at}`);
+  const records = Object.fromEntries(names.map((name) => [name, { ...NEW_MOUNT, id: 7 }]));
+  await Promise.all(SITES.slice(0, 10).map((site) => registry.put(site, { records })));
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(500);
+  expect((await store.list()).length).toBe(10 * names.length);
+});
+
 test("waiting requests are limited in number, and none is lost", async () => {
   const store = memoryStore();
   const registry = createMountRegistry(store);
