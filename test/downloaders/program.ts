@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { TestContext } from "vitest";
+import { freePort } from "../../bench/port.ts";
 import { isRunning, killTree, processTree } from "../../bench/proc.ts";
 
 /** A real program, started by a test. */
@@ -58,15 +58,6 @@ export async function startProgram(start: ProgramStart): Promise<Program & { por
     await stop();
     throw new Error(`${start.command} did not start`, { cause: error });
   }
-}
-
-/** A port without a listener at the moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 const POLLS = 400;

@@ -1,7 +1,8 @@
 import { pbkdf2Sync, randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { freePort, type Program, startProgram } from "./program.ts";
+import { freePort } from "../../bench/port.ts";
+import { type Program, startProgram } from "./program.ts";
 
 /** A real qBittorrent on 127.0.0.1. */
 export interface QbittorrentNox extends Program {

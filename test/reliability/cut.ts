@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { LedgerStore, StoredState, StoredWrite } from "../../src/ledger/store.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { createRandom, type Random } from "../random.ts";
 import { deleting, setting } from "../store/sample.ts";
-import { type Random, seeded } from "./random.ts";
 
 /** SQLite file format, section 4.1: the log's header, and that of each page in it. */
 const LOG_HEADER = 32;
@@ -50,7 +50,7 @@ export interface CutOptions {
  * each image: exactly the commits before the damage must be there, and a save must succeed.
  */
 export async function cutImages({ images, seed, folder }: CutOptions): Promise<CutResult> {
-  const random = seeded(seed);
+  const random = createRandom(seed);
   const master = await makeMaster(folder, random);
   const wrong: string[] = [];
   const borders = Math.floor((master.log.length - LOG_HEADER) / FRAME) + 1;

@@ -6,7 +6,7 @@ import { createVerifier } from "../../src/audit/chain.ts";
 import type { AuditStore } from "../../src/audit/store.ts";
 import type { LedgerStore, RevisionCommit } from "../../src/ledger/store.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { type Random, seeded } from "./random.ts";
+import { createRandom, type Random } from "../random.ts";
 
 const TOKEN = "reliability-token-0123456789abcdefghijkl";
 const CLIENTS = 16;
@@ -52,7 +52,7 @@ interface Acknowledged {
  */
 export async function killCycles(options: KillOptions): Promise<KillResult> {
   const { cycles, seed, folder, program } = options;
-  const random = seeded(seed);
+  const random = createRandom(seed);
   const acknowledged: Acknowledged = { last: new Map(), saves: 0 };
   const replayed: Replayed = { revision: 0, values: new Map() };
   const wrong: string[] = [];

@@ -4,15 +4,8 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:h
 import { gzipSync } from "node:zlib";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { SaveSettingsRequestSchema } from "../../../gen/mooring/v1/setting_service_pb.js";
-import {
-  type Attack,
-  add,
-  createRandom,
-  pause,
-  type Tally,
-  type Target,
-  writeAll,
-} from "../target.ts";
+import { createRandom } from "../../../test/random.ts";
+import { type Attack, add, pause, type Tally, type Target, writeAll } from "../target.ts";
 
 const IMPORT = "/mooring.v1.BackupService/ImportArchive";
 const SAVE = "/mooring.v1.SettingService/SaveSettings";
@@ -144,7 +137,7 @@ export const wideJson = repeated(
   ({ seed }) => {
     const random = createRandom(seed);
     const members = Array.from({ length: 250_000 }, (_, index) => {
-      const key = `${index.toString(36)}${Math.floor(random() * 1e6).toString(36)}`;
+      const key = `${index.toString(36)}${random.below(1e6).toString(36)}`;
       return `"${key}":[0]`;
     });
     return Buffer.from(`{"document":{${members.join(",")}}}`);

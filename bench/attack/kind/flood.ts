@@ -1,10 +1,10 @@
 // Endless frames that are cheap to send and expensive to process.
 import type { Socket } from "node:net";
+import { createRandom } from "../../../test/random.ts";
 import { END_HEADERS, END_STREAM, FRAME, fields, frame, text, uint32 } from "../../load/frame.ts";
 import {
   type Attack,
   add,
-  createRandom,
   openRaw,
   pause,
   request,
@@ -57,7 +57,7 @@ export const continuationFlood = flood(({ seed }, round) => {
   const random = createRandom(seed + round);
   return (count) => {
     if (count === 0) return frame(FRAME.headers, 0, 1, fields(request(PATH, {}, "GET")));
-    const name = `x-${Math.floor(random() * 1e9).toString(36)}`;
+    const name = `x-${random.below(1e9).toString(36)}`;
     return frame(FRAME.continuation, 0, 1, fields({ [name]: "v".repeat(4_000) }));
   };
 });
@@ -161,7 +161,7 @@ export const wrongTokens = flood(({ seed }, round) => {
   return () =>
     repeat(8, () => {
       stream += 2;
-      const authorization = `mooring-${Math.floor(random() * 1e15).toString(36)}`;
+      const authorization = `mooring-${random.below(1e15).toString(36)}`;
       const head = fields(request("/api/admin/setting/list", { authorization }, "GET"));
       return frame(FRAME.headers, END_HEADERS | END_STREAM, stream, head);
     });

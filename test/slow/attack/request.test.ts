@@ -4,7 +4,7 @@ import { ACCEPTED, formsOf, wholeSize } from "../../../bench/attack/request/form
 import { nameOf, TRANSPORTS, wireOf } from "../../../bench/attack/request/send.ts";
 import { servedServices } from "../../../src/app/routes.ts";
 
-// Whole requests of megabytes: test/attack has the same with few elements.
+// Whole requests of megabytes.
 const methods = servedServices.flatMap((service): DescMethod[] => service.methods);
 
 test.each(methods.map((method) => [nameOf(method), method] as const))(

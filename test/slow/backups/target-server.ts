@@ -6,11 +6,11 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { freePort } from "../../../bench/port.ts";
 import { createS3Target } from "../../../src/backups/target/s3.ts";
 import type { BackupTarget } from "../../../src/backups/target/target.ts";
 import { createWebdavTarget } from "../../../src/backups/target/webdav.ts";
 import type { Certificate } from "../../downloaders/certificate.ts";
-import { freePort } from "../../downloaders/program.ts";
 import { quickGo } from "../../go.ts";
 
 const GATEWAY = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";

@@ -6,12 +6,12 @@ import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from "vitest";
+import { freePort } from "../../../bench/port.ts";
 import { AccessService } from "../../../gen/mooring/v1/access_service_pb.js";
 import { BackupService } from "../../../gen/mooring/v1/backup_service_pb.js";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { browserFile, launchBrowser, needsBrowser } from "../../browser.ts";
 import { builtProgram } from "../../built.ts";
-import { freePort } from "../../downloaders/program.ts";
 import { type RunningProgram, runProgram } from "./program.ts";
 
 export const TOKEN = "console-test-token-0123456789abcdefghijkl";

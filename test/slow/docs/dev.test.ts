@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { utimesSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { freePort } from "../../downloaders/program.ts";
+import { freePort } from "../../../bench/port.ts";
 import { testFolder } from "../../process/mooring.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");

@@ -1,10 +1,11 @@
 import http from "node:http";
 import { Code } from "@connectrpc/connect";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { freePort } from "../../../bench/port.ts";
 import { createQbittorrentClient } from "../../../src/downloaders/qbittorrent.ts";
 import { expectFailure, failureOf } from "../../downloaders/failure.ts";
 import { serveHttp } from "../../downloaders/loopback.ts";
-import { freePort, needs } from "../../downloaders/program.ts";
+import { needs } from "../../downloaders/program.ts";
 import {
   type QbittorrentNoxOptions,
   startQbittorrentNox,

@@ -12,10 +12,10 @@ import {
   rm,
   writeFile,
 } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { freePort } from "../../../bench/port.ts";
 import { quickGo } from "../../go.ts";
 
 const MODULE = "github.com/OpenListTeam/OpenList/v4@v4.2.5";
@@ -135,14 +135,4 @@ export async function startOpenList(): Promise<OpenList> {
       await rm(data, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }

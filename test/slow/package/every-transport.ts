@@ -9,8 +9,8 @@ import {
   createGrpcWebTransport,
 } from "@connectrpc/connect-node";
 import { expect, onTestFinished } from "vitest";
+import { freePort } from "../../../bench/port.ts";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
-import { freePort } from "../../downloaders/program.ts";
 
 export const TOKEN = "admin-token-of-this-test-0123456789";
 

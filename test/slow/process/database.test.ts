@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { freePort } from "../../downloaders/program.ts";
+import { freePort } from "../../../bench/port.ts";
 import {
   type MooringOptions,
   runMooring,
@@ -46,75 +46,14 @@ function lock(path: string): { release: () => void } {
   return { release };
 }
 
+// test/store/sqlite/failure.test.ts has the other causes.
 describe("a start with", () => {
-  test("no folder for the database is refused", async () => {
-    const folder = await testFolder();
-    const url = `sqlite:${join(folder, "missing", "mooring.db")}`;
-    const refusal = await refusalOf({ folder, env: { MOORING_DATABASE_URL: url } });
-    expect(refusal).toMatch(/^mooring: the folder .*missing .*does not exist: create it/);
-  });
-
-  test("a data folder that cannot be created is refused", async () => {
-    const folder = await testFolder();
-    const path = join(folder, "file");
-    await writeFile(path, "");
-    const refusal = await refusalOf({ folder, env: { MOORING_DATA_DIR: join(path, "data") } });
-    expect(refusal).toMatch(/^mooring: the data directory .* cannot be made/);
-  });
-
-  test("a folder in place of the file is refused", async () => {
-    const folder = await testFolder();
-    await mkdir(join(folder, "mooring.db"));
-    expect(await refusalOf({ folder })).toMatch(/is not a regular file/);
-  });
-
   test("a file that is not a database is refused, and leaves it unchanged", async () => {
     const folder = await testFolder();
-    for (const text of [
-      "short",
-      "no database at all, but long enough to look like one\n".repeat(90),
-    ]) {
-      await writeFile(join(folder, "mooring.db"), text);
-      expect(await refusalOf({ folder })).toMatch(/is not a SQLite database/);
-      expect(await readFile(join(folder, "mooring.db"), "utf8")).toBe(text);
-    }
-  });
-
-  test("another program's database is refused, and leaves it unchanged", async () => {
-    const folder = await testFolder();
-    const other = new DatabaseSync(join(folder, "mooring.db"));
-    other.exec("create table theirs (id integer)");
-    other.close();
-    expect(await refusalOf({ folder })).toMatch(/is a database of another program/);
-  });
-
-  test("a database of a newer version is refused", async () => {
-    const folder = await testFolder();
-    const newer = new DatabaseSync(await madeDatabase(folder));
-    newer.exec("insert into migration (name, timestamp) values ('9999_later', '2999-01-01')");
-    newer.close();
-    expect(await refusalOf({ folder })).toMatch(/newer Mooring/);
-  });
-
-  test("a damaged database is refused", async () => {
-    const folder = await testFolder();
-    const path = await madeDatabase(folder);
-    const bytes = await readFile(path);
-    await writeFile(path, bytes.fill(0x5a, 4_096));
-    expect(await refusalOf({ folder })).toMatch(/damaged|could not be read/);
-  });
-
-  test("a lasting lock is refused with its possible holders", async () => {
-    const folder = await testFolder();
-    lock(await madeDatabase(folder));
-    expect(await refusalOf({ folder })).toMatch(/is locked by another program/);
-  });
-
-  test("a file without write permission is refused", async (context) => {
-    context.skip(process.getuid?.() === 0, "root may write everything");
-    const folder = await testFolder();
-    await chmod(await madeDatabase(folder), 0o400);
-    expect(await refusalOf({ folder })).toMatch(/read-only|cannot be opened/);
+    const text = "no database at all, but long enough to look like one\n".repeat(90);
+    await writeFile(join(folder, "mooring.db"), text);
+    expect(await refusalOf({ folder })).toMatch(/is not a SQLite database/);
+    expect(await readFile(join(folder, "mooring.db"), "utf8")).toBe(text);
   });
 
   test("a full disk is refused", async (context) => {
@@ -132,7 +71,8 @@ describe("while the database is not open yet", () => {
     const listen = { ...env, MOORING_LISTEN: `127.0.0.1:${port}` };
     const mooring = runMooring({ folder, env: listen });
     const send = http1Sender(port);
-    await patiently(async () => (await send("/ping")).text === "pong");
+    const ping = async () => (await send("/ping").catch(() => undefined))?.text;
+    await expect.poll(ping).toBe("pong");
     const held = [send("/api/public/settings"), send("/api/admin/setting/list", { headers })];
     expect((await send("/ping")).text).toBe("pong");
     release();
@@ -224,10 +164,4 @@ async function fill(path: string): Promise<void> {
       );
       if (!written) break;
     }
-}
-
-/** Polls until a condition holds. */
-async function patiently(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds().catch(() => false)))
-    await new Promise((resolve) => setTimeout(resolve, 10));
 }

@@ -1,21 +1,10 @@
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { freePort } from "../../../bench/port.ts";
 import { run } from "../../cli/world.ts";
 import { needs } from "../../downloaders/program.ts";
 import { startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
 import { type Authority, makeAuthority } from "../../wire/certificate.ts";
-
-/** A port that is free now. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
 
 /** Starts a service with variables, and calls it by a command with the same ones. */
 async function probed(env: Record<string, string>, command: string[], more = {}) {

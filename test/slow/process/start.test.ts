@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { freePort } from "../../downloaders/program.ts";
+import { freePort } from "../../../bench/port.ts";
 import {
   type MooringProcess,
   runMooring,

@@ -31,10 +31,6 @@ function openFiles(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }
 
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
-}
-
 /** A connection that has had one reply and stays open. */
 async function idle(port: number): Promise<Socket> {
   const socket = connect(port, "127.0.0.1").on("error", () => undefined);
@@ -67,7 +63,7 @@ test("a killed worker leaves no connection open; those of the others stay", asyn
   const [lost, kept] = [killed, other].map((pid) => establishedSockets(pid, mooring.port()));
   expect([lost, kept]).toEqual([expect.any(Number), 24 - Number(lost)]);
   await kill(mooring, killed);
-  await until(() => closed === lost);
+  await expect.poll(() => closed).toBe(lost);
   const open = sockets.filter((socket) => !socket.destroyed);
   expect(open).toHaveLength(Number(kept));
   for (const socket of open) {
@@ -90,7 +86,7 @@ test("every call beside killed workers is answered or its connection closed, and
   // A connection that was neither answered nor closed would block here.
   await Promise.all(clients);
   expect(outcomes.filter((outcome) => outcome.includes("pong")).length).toBeGreaterThan(0);
-  await until(() => openFiles(mooring.pid) === before);
+  await expect.poll(() => openFiles(mooring.pid)).toBe(before);
 });
 
 test("the ports that the system has chosen stay, also when every worker is killed at once", async () => {
@@ -112,10 +108,11 @@ test("the worker that takes its place serves", async () => {
   for (const worker of workersOf(mooring)) await kill(mooring, worker);
   const replacements = workersOf(mooring).slice(2);
   for (const worker of replacements) {
-    await until(() => {
+    const connections = () => {
       void idle(mooring.port());
-      return establishedSockets(worker, mooring.port()) > 0;
-    });
+      return establishedSockets(worker, mooring.port());
+    };
+    await expect.poll(connections).toBeGreaterThan(0);
   }
   const path = "/api/admin/setting/get?key=site_title";
   const { json } = await http1Sender(mooring.port())(path, { headers });

@@ -1,9 +1,10 @@
 import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { freePort } from "../../../bench/port.ts";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { type Aria2c, startAria2c } from "../../downloaders/aria2c.ts";
 import { serveHttp, serveTcp } from "../../downloaders/loopback.ts";
-import { freePort, needs } from "../../downloaders/program.ts";
+import { needs } from "../../downloaders/program.ts";
 import { type QbittorrentNox, startQbittorrentNox } from "../../downloaders/qbittorrent-nox.ts";
 import { startedForAll } from "../../started.ts";
 import { transports } from "../../wire/all-transports.ts";

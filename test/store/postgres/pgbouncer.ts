@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { freePort } from "../../downloaders/program.ts";
+import { freePort } from "../../../bench/port.ts";
 import type { TestServer } from "./server.ts";
 
 const NOBODY = 65_534;

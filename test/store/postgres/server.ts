@@ -13,7 +13,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, onTestFinished } from "vitest";
-import { freePort, needs } from "../../downloaders/program.ts";
+import { freePort } from "../../../bench/port.ts";
+import { needs } from "../../downloaders/program.ts";
 import { oncePerRun } from "../../once.ts";
 
 /** The newest PostgreSQL of Debian's packages, or one on the PATH. */

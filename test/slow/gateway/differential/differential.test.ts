@@ -22,10 +22,11 @@ import { restGateway } from "../../../../src/gateway/gateway.ts";
 import type { GatewayOptions } from "../../../../src/gateway/options.ts";
 import { needs } from "../../../downloaders/program.ts";
 import { send, streaming, unary } from "../../../gateway/gateway-server.ts";
+import { createRandom } from "../../../random.ts";
 import { KIND_NAMES, kindOf, PEERS } from "./kinds.ts";
 import { createMessageGenerator } from "./message.ts";
 import { type Answer, buildPeers, type Reached, startPeers } from "./peers.ts";
-import { createGenerator, createRandom, type Generated, toBytes } from "./request.ts";
+import { createGenerator, type Generated, toBytes } from "./request.ts";
 
 // The same requests to grpc-gateway, vanguard and this gateway, each in front of rpcs that return
 // their request. An outcome equals that of both peers, or its difference from each peer is one of

@@ -1,4 +1,5 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import type { Random } from "../../../random.ts";
 import type { Generated } from "./request.ts";
 
 /** Texts of values by the kind of their field, most of them valid. */
@@ -30,10 +31,11 @@ const KINDS: Partial<Record<ScalarType, string>> = {
  * and maps in both names of a field and with white space, and queries of the same fields. Well-known
  * types have another generator (request.ts).
  */
-export function createMessageGenerator(desc: DescMessage, random: () => number): () => Generated {
-  const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
-  const upTo = (most: number): number => Math.floor(random() * (most + 1));
-  const space = (): string => (random() < 0.1 ? pick([" ", "\n", "\t "]) : "");
+export function createMessageGenerator(
+  desc: DescMessage,
+  { chance, pick, upTo }: Random,
+): () => Generated {
+  const space = (): string => (chance(0.1) ? pick([" ", "\n", "\t "]) : "");
   const isPlain = ({ message }: DescField): boolean =>
     message === undefined || message.file.proto.package === desc.file.proto.package;
   const nameOf = (field: DescField): string => pick([field.name, field.jsonName]);
@@ -97,7 +99,7 @@ export function createMessageGenerator(desc: DescMessage, random: () => number):
   }
 
   return () => {
-    if (random() < 0.3)
+    if (chance(0.3))
       return { method: "GET", target: `/v1/query?${query()}`, body: undefined, type: undefined };
     const [method, target] = pick([
       ["POST", "/v1/whole"],

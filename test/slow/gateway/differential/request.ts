@@ -1,3 +1,5 @@
+import type { Random } from "../../../random.ts";
+
 /** A generated request. */
 export interface Generated {
   readonly method: string;
@@ -5,17 +7,6 @@ export interface Generated {
   readonly target: string;
   readonly body: string | undefined;
   readonly type: string | undefined;
-}
-
-/** Random numbers from 0 to below 1, repeatable by a seed (mulberry32). */
-export function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** The bytes of a request. */
@@ -248,10 +239,7 @@ const PATHS: readonly (readonly [method: string, path: string, body?: string])[]
 ];
 
 /** Generates requests of every kind, most of them valid. */
-export function createGenerator(random: () => number): () => Generated {
-  const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
-  const chance = (share: number): boolean => random() < share;
-  const upTo = (most: number): number => Math.floor(random() * (most + 1));
+export function createGenerator({ chance, pick, upTo }: Random): () => Generated {
   const segment = (): string => pick(chance(0.6) ? ["a", "b", "7", "1"] : SEGMENTS);
   const path = (template: string): string =>
     template.replace(/\*\*|\*/g, (wild) =>

@@ -11,7 +11,7 @@ import { createBindings } from "../../../../src/gateway/rest/binding.ts";
 import { RuleError } from "../../../../src/gateway/rest/rule.ts";
 import { defineRpcs } from "../../../gateway/contract.ts";
 import { streaming, unary } from "../../../gateway/gateway-server.ts";
-import { createRandom } from "./random.ts";
+import { createRandom } from "../../../random.ts";
 import { makeRequest, type RawRequest } from "./request.ts";
 import { makeRpcs, names, type Rule, rulesOf } from "./rules.ts";
 

@@ -1,4 +1,4 @@
-import type { Random } from "./random.ts";
+import type { Random } from "../../../random.ts";
 import type { Rule } from "./rules.ts";
 
 /** A request as bytes, and the parts that decide which rule it matches. */

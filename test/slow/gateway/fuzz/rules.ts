@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Rpc } from "../../../gateway/contract.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../../random.ts";
 
 /** A generated rule, in the parts that decide which requests it matches. */
 export interface Rule {

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { freePort } from "../../../../bench/port.ts";
 import { migrations } from "../../../../src/store/postgres/migration.ts";
-import { freePort } from "../../../downloaders/program.ts";
 import { failureOf, nameOf, opened, SOON } from "../../../store/postgres/opened.ts";
 import { serverOfFile } from "../../../store/postgres/server.ts";
 

@@ -4,6 +4,8 @@ export interface Random {
   next(): number;
   /** An integer from 0 to `most`. */
   upTo(most: number): number;
+  /** An integer from 0 to less than `bound`. */
+  below(bound: number): number;
   chance(share: number): boolean;
   pick<T>(items: readonly T[]): T;
 }
@@ -17,11 +19,12 @@ export function createRandom(seed: number): Random {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
-  const upTo = (most: number): number => Math.floor(next() * (most + 1));
+  const below = (bound: number): number => Math.floor(next() * bound);
   return {
     next,
-    upTo,
+    upTo: (most) => below(most + 1),
+    below,
     chance: (share) => next() < share,
-    pick: <T>(items: readonly T[]) => items[upTo(items.length - 1)] as T,
+    pick: <T>(items: readonly T[]) => items[below(items.length)] as T,
   };
 }
