@@ -4,10 +4,9 @@ import { mapWriteError } from "../database/error.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { actionOf, classify } from "../incidents/incident.ts";
 import { needsUser } from "../incidents/probe.ts";
-import { type Incidents, startIncidents } from "../incidents/start.ts";
+import type { Incidents, IncidentTimes } from "../incidents/start.ts";
 import type { IncidentStore } from "../incidents/store.ts";
 import { followFeed } from "../ledger/feed.ts";
-import { createTranslations } from "../messages/language.ts";
 import { isMountChange } from "../mounts/kind.ts";
 import type { MountService } from "../mounts/mount-service.ts";
 import { createMountView } from "../mounts/mount-view.ts";
@@ -15,13 +14,12 @@ import { createMountService } from "../mounts/service.ts";
 import { createLister } from "../mounts/site/listing.ts";
 import { createMountRegistry } from "../mounts/site/registry.ts";
 import { createMountSync, type MountSyncDeps } from "../mounts/site/sync.ts";
-import { createSealer } from "../secrets/sealer.ts";
-import { errorOf } from "../sites/site.ts";
 import type { Sites } from "../sites/sites.ts";
 import { MOUNT_ACTION, type SiteStore } from "../sites/store.ts";
 import type { Declared } from "../state-file/declared.ts";
 import type { RecordStateStore } from "../sync/record-registry.ts";
 import type { Logger } from "../telemetry/log.ts";
+import { openIncidents } from "./incidents.ts";
 import { recordRounds } from "./round-log.ts";
 import type { SettingServices } from "./settings.ts";
 
@@ -46,19 +44,9 @@ export interface MountParts {
 }
 
 /** Intervals of the work on mounts and incidents, in milliseconds. */
-export interface MountTimes {
-  /** Interval of checking for due deliveries and listings. */
-  readonly tick?: number;
+export interface MountTimes extends IncidentTimes {
   /** Interval between two lists of a site's mounts. */
   readonly read?: number;
-  /** Polling interval of a stream of incidents. */
-  readonly watch?: number;
-  /** Time for which notifications of one cause are collected. */
-  readonly digest?: number;
-  /** Time without an answer after which a site is down. */
-  readonly down?: number;
-  /** Pauses between attempts of a notification. */
-  readonly pauses?: readonly number[];
 }
 
 /** Mounts of sites, and their incidents. */
@@ -73,7 +61,7 @@ export interface OpenMounts {
 
 /** Starts the work on the mounts of the sites, and on incidents of failing mounts. */
 export async function openMounts(
-  { secretKeys, probeIntervalMs, webhookTargets }: Config,
+  config: Config,
   {
     sites,
     store,
@@ -106,62 +94,18 @@ export async function openMounts(
     onError: (error) => log.error({ err: error }, "failed to follow mounts"),
     times,
   });
-  const incidents = await startIncidents({
+  const incidents = await openIncidents(config, {
     store: store.incidents,
-    sites: sites.registry,
-    isLeader: sites.sync.isLeader,
-    declaredBy: (name) => declaredBy("webhooks", name),
+    sites,
     driverOf,
-    sealer: createSealer(secretKeys),
-    translations: createTranslations(),
-    mountAt: view.nameAt,
+    declaredBy,
+    view,
+    registry,
     lister,
-    listings: registry,
-    siteFailure: (site) =>
-      errorOf({ state: sites.registry.state(site.id), records: [mounts.onSites.ofSite(site)] }),
-    siteReachedAt: ({ id }) => sites.registry.state(id).reachedAt,
-    rowsOf: async ({ id }) => (await sync.read(id)).rows,
-    record: (site, row, error) => sync.record(site.id, row, error, classify),
-    probeInterval: probeIntervalMs,
-    allowPrivate: webhookTargets === "any",
-    now: Date.now,
-    random: Math.random,
-    onChange: (event, site, incident) => {
-      const { id, subject, mountPath: mount, driver, class: cause, message: reason } = incident;
-      const what =
-        subject === "mount" ? `${mount} on ${site}` : `${subject} ${incident.name || site}`;
-      log[event === "opened" ? "warn" : "info"](
-        {
-          kind: "incident",
-          event,
-          incident: id,
-          subject,
-          site,
-          mount,
-          driver,
-          class: cause,
-          reason,
-        },
-        `incident ${event}: ${what}: ${String(reason)}`,
-      );
-    },
-    onLeftOut: ({ name: site }, mounts) =>
-      log.warn({ site, mounts }, "too many failing mounts: these have no incidents"),
-    onDisabled: (webhook) =>
-      log.warn({ webhook }, "webhook disabled: its target answered 410 Gone"),
-    onAttempt: (webhook, { id, type, state, status, attempts, error }) =>
-      log[state === "failed" ? "warn" : "info"](
-        { kind: "webhook", webhook, delivery: id, type, state, status, attempts, reason: error },
-        `webhook ${webhook}: ${type} ${state}${String(error) === "" ? "" : `: ${String(error)}`}`,
-      ),
-    onError: (error) => log.error({ err: error }, "failed to follow incidents"),
-    times: {
-      ...(times.tick !== undefined && { tick: times.tick }),
-      ...(times.watch !== undefined && { readInterval: times.watch }),
-      ...(times.digest !== undefined && { digest: times.digest }),
-      ...(times.down !== undefined && { down: times.down }),
-      ...(times.pauses !== undefined && { pauses: times.pauses }),
-    },
+    sync,
+    onSites: () => mounts.onSites,
+    log,
+    times,
   });
   opened.defer(incidents.close);
   const mounts = createMountService({

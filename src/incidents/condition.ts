@@ -23,6 +23,7 @@ export interface ConditionDeps {
   readonly store: Pick<IncidentStore, "list" | "write">;
   readonly now: () => number;
   readonly newId: () => string;
+  /** The notifications of a change, stored in the same transaction. */
   readonly announce: (event: IncidentEvent, incident: Incident) => readonly StoredDelivery[];
   readonly join: JoinDeliveries;
   /** Called after each stored change. */

@@ -32,15 +32,8 @@ export interface ProbeDeps {
   readonly onError: (error: unknown) => void;
 }
 
-/** Periodic listings of mounts at their providers. */
-export interface Probes {
-  /** Updates the mounts of a site. */
-  listed(site: Site, rows: readonly StorageRow[]): void;
-  /** Starts due listings; resolves when they are done. */
-  run(): Promise<void>;
-}
-
-interface Turn {
+/** Mount that is listed periodically. */
+interface ProbedMount {
   readonly site: Site;
   readonly row: StorageRow;
   /** Paths of all mounts of the site. */
@@ -54,112 +47,129 @@ interface Turn {
 }
 
 /**
- * Lists mounts with a refresh, which asks the provider. A new or changed mount is listed at once: the
- * site has just asked the provider too. After an error of the classes `credential` and `person`, the
- * mount is not listed again until its row changes: each attempt would be a login, and providers lock
- * accounts after several failures.
+ * Periodic listings of mounts with a refresh, which asks the provider. A new or changed mount is listed
+ * at once: the site has just asked the provider too. After an error of the classes `credential` and
+ * `person`, the mount is not listed again until its row changes: each attempt would be a login, and
+ * providers lock accounts after several failures.
  */
-export function createProbes(deps: ProbeDeps): Probes {
-  const { interval, now, random, lastOf } = deps;
-  const turns = new Map<string, Turn>();
+export class Probes {
+  readonly #deps: ProbeDeps;
+  /** Mounts by site and path. */
+  readonly #mounts = new Map<string, ProbedMount>();
   /** Sites whose mounts are known: mounts that appear later are new. */
-  const known = new Set<string>();
-  const isDue = (turn: Turn): boolean => {
-    if (turn.isRunning) return false;
-    const time = now();
-    const last = lastOf(turn.site.id, turn.row.mount_path);
-    if (last === undefined || last.form !== turn.form)
-      return hasCome(turn.first, { now: time, longest: 1.5 * interval });
+  readonly #known = new Set<string>();
+
+  constructor(deps: ProbeDeps) {
+    this.#deps = deps;
+  }
+
+  /** Updates the mounts of a site. */
+  listed(site: Site, rows: readonly StorageRow[]): void {
+    if (this.#deps.interval === 0) return;
+    const keys = new Set<string>();
+    const others = rows.map(({ mount_path: path }) => path);
+    for (const row of rows) {
+      if (row.disabled || row.status !== "work") continue;
+      const key = keyOf(site, row);
+      keys.add(key);
+      this.#mounts.set(key, this.#updated(site, row, others));
+    }
+    this.#known.add(site.id);
+    for (const [key, mount] of this.#mounts)
+      if (mount.site.id === site.id && !keys.has(key)) this.#mounts.delete(key);
+  }
+
+  /** Starts due listings; resolves when they are done. */
+  async run(): Promise<void> {
+    const { isFree } = this.#deps;
+    const running: Promise<void>[] = [];
+    const ticks = createTicks();
+    for (const key of [...this.#mounts.keys()]) {
+      if (ticks.isDue()) await ticks.next();
+      const mount = this.#mounts.get(key);
+      if (mount === undefined || !this.#isDue(mount) || !isFree(mount.site, mount.row)) continue;
+      running.push(this.#run(key, mount));
+    }
+    await Promise.all(running);
+  }
+
+  /** A mount as it is listed now. A changed one is due at once. */
+  #updated(site: Site, row: StorageRow, others: readonly string[]): ProbedMount {
+    const { interval, now, random } = this.#deps;
+    const before = this.#mounts.get(keyOf(site, row));
+    const form = listingForm(row);
+    if (before?.form === form) return { ...before, site, row, others };
+    const isNew = before !== undefined || this.#known.has(site.id);
+    return {
+      site,
+      row,
+      others,
+      form,
+      first: isNew ? now() : now() + Math.round(interval * random()),
+      share: 0.5 + random(),
+      isRunning: false,
+    };
+  }
+
+  #isDue({ site, row, form, first, share, isRunning }: ProbedMount): boolean {
+    if (isRunning) return false;
+    const { interval } = this.#deps;
+    const now = this.#deps.now();
+    const isFirstDue = hasCome(first, { now, longest: 1.5 * interval });
+    const last = this.#deps.lastOf(site.id, row.mount_path);
+    if (last === undefined || last.form !== form) return isFirstDue;
     if (needsUser(last.class)) return false;
-    const pause = pauseAfter(last, interval) * turn.share;
-    return (
-      hasCome(last.at + pause, { now: time, longest: pause }) &&
-      hasCome(turn.first, { now: time, longest: 1.5 * interval })
-    );
-  };
-  const isThere = async ({ site, row, form }: Turn): Promise<boolean> => {
+    const pause = pauseAfter(last, interval) * share;
+    return isFirstDue && hasCome(last.at + pause, { now, longest: pause });
+  }
+
+  async #run(key: string, mount: ProbedMount): Promise<void> {
+    const { interval, now, random, onError } = this.#deps;
+    const update = (change: Partial<ProbedMount>): void => {
+      const current = this.#mounts.get(key);
+      if (current !== undefined) this.#mounts.set(key, { ...current, ...change });
+    };
+    update({ isRunning: true });
     try {
-      const rows = await deps.rowsOf(site);
+      await this.#probe(key, mount);
+      update({ isRunning: false, share: 0.5 + random() });
+    } catch (error) {
+      update({ isRunning: false, share: 0.5 + random(), first: now() + interval });
+      onError(error);
+    }
+  }
+
+  async #probe(key: string, mount: ProbedMount): Promise<void> {
+    const { interval, now, random, list, onResult } = this.#deps;
+    const { site, row } = mount;
+    const listed = await list(site, row, mount.others);
+    // A mount that was deleted, disabled or changed after the site was read is no failing mount.
+    const isOutdated = listed?.outcome === "fails" && !(await this.#isThere(mount));
+    // The row was changed meanwhile: the result does not apply to it.
+    const current = this.#mounts.get(key);
+    if (current === undefined || current.form !== mount.form) return;
+    if (listed === undefined || listed.outcome === "unknown" || isOutdated) {
+      const first = now() + Math.round(interval * (0.5 + random()));
+      this.#mounts.set(key, { ...current, first });
+      return;
+    }
+    await onResult(site, row, listed.outcome === "works" ? "" : listed.error);
+  }
+
+  async #isThere({ site, row, form }: ProbedMount): Promise<boolean> {
+    try {
+      const rows = await this.#deps.rowsOf(site);
       const now = rows.find(({ mount_path: path }) => path === row.mount_path);
       return now !== undefined && !now.disabled && listingForm(now) === form;
     } catch (failure) {
       if (failure instanceof SiteFailure) return false;
       throw failure;
     }
-  };
-  const probe = async (key: string, turn: Turn): Promise<void> => {
-    const { site, row } = turn;
-    const listed = await deps.list(site, row, turn.others);
-    // A mount that was deleted, disabled or changed after the site was read is no failing mount.
-    const isOutdated = listed?.outcome === "fails" && !(await isThere(turn));
-    // The row was changed meanwhile: the result does not apply to it.
-    const current = turns.get(key);
-    if (current === undefined || current.form !== turn.form) return;
-    if (listed === undefined || listed.outcome === "unknown" || isOutdated) {
-      turns.set(key, { ...current, first: now() + Math.round(interval * (0.5 + random())) });
-      return;
-    }
-    await deps.onResult(site, row, listed.outcome === "works" ? "" : listed.error);
-  };
-  return {
-    listed: (site, rows) => {
-      if (interval === 0) return;
-      const keys = new Set<string>();
-      const others = rows.map(({ mount_path: path }) => path);
-      for (const row of rows) {
-        if (row.disabled || row.status !== "work") continue;
-        const key = `${site.id}\0${row.mount_path}`;
-        keys.add(key);
-        const before = turns.get(key);
-        const form = listingForm(row);
-        const isSame = before?.form === form;
-        const isNew = before !== undefined || known.has(site.id);
-        const first = isNew ? now() : now() + Math.round(interval * random());
-        turns.set(key, {
-          site,
-          row,
-          others,
-          form,
-          first: isSame ? before.first : first,
-          share: isSame ? before.share : 0.5 + random(),
-          isRunning: isSame && before.isRunning,
-        });
-      }
-      known.add(site.id);
-      for (const [key, turn] of turns)
-        if (turn.site.id === site.id && !keys.has(key)) turns.delete(key);
-    },
-    run: async () => {
-      const begun: Promise<void>[] = [];
-      const ticks = createTicks();
-      for (const key of [...turns.keys()]) {
-        if (ticks.isDue()) await ticks.next();
-        const turn = turns.get(key);
-        if (turn === undefined || !isDue(turn) || !deps.isFree(turn.site, turn.row)) continue;
-        turns.set(key, { ...turn, isRunning: true });
-        const ended = (first: (current: Turn) => number): void => {
-          const current = turns.get(key);
-          if (current === undefined) return;
-          turns.set(key, {
-            ...current,
-            isRunning: false,
-            first: first(current),
-            share: 0.5 + random(),
-          });
-        };
-        begun.push(
-          probe(key, turn).then(
-            () => ended(({ first }) => first),
-            (error) => {
-              ended(() => now() + interval);
-              deps.onError(error);
-            },
-          ),
-        );
-      }
-      await Promise.all(begun);
-    },
-  };
+  }
+}
+
+function keyOf({ id }: Pick<Site, "id">, { mount_path: path }: Pick<StorageRow, "mount_path">) {
+  return `${id}\0${path}`;
 }
 
 /** Reports whether only a user can resolve an error: each further attempt may be a login. */

@@ -6,25 +6,19 @@ import type { Site } from "../sites/site.ts";
 import { plainMessage } from "../sync/failure.ts";
 import { createTicks } from "../ticks.ts";
 import { type Change, changeOf, type Place } from "./change.ts";
+import type { ConditionDeps } from "./condition.ts";
 import { type Incident, type IncidentEvent, type Observation, observe } from "./incident.ts";
 import { MAX_OPEN, MAX_OPEN_OF_SITE, type MountSignals, OpenIncidents } from "./open-incidents.ts";
 import { createSiteOrder } from "./site-order.ts";
-import type { IncidentStore, JoinDeliveries, StoredDelivery, StoredIncident } from "./store.ts";
+import type { IncidentStore, StoredIncident } from "./store.ts";
 import { tokenEnd } from "./token-end.ts";
 
 /** Incidents of a transaction. */
 const STORED_AT_ONCE = 100;
 
-export interface IncidentRegistryDeps {
+export interface IncidentRegistryDeps extends ConditionDeps {
   readonly store: IncidentStore;
-  readonly now: () => number;
-  readonly newId: () => string;
   readonly driverOf: (name: string) => DriverInfo | undefined;
-  /** The notifications of a change, stored in the same transaction. */
-  readonly announce: (event: IncidentEvent, incident: Incident) => readonly StoredDelivery[];
-  readonly join: JoinDeliveries;
-  /** Called after each stored change. */
-  readonly onChange: (event: IncidentEvent, incident: Incident) => void;
   /** Called when failing mounts of a site begin to be without incidents, with their number. */
   readonly onLeftOut: (site: Site, count: number) => void;
 }

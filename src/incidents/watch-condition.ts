@@ -34,7 +34,7 @@ export interface WatchConditionDeps {
   readonly tokens: () => readonly EndingToken[];
   readonly now: () => number;
   /** Called for each site whose state is known. @param condition undefined: it works. */
-  readonly onLook?: (site: Site, condition: Condition | undefined) => void;
+  readonly onObserved?: (site: Site, condition: Condition | undefined) => void;
   /** Time without an answer after which a site is down, in milliseconds. */
   readonly down?: number | undefined;
 }
@@ -91,7 +91,7 @@ export function createWatchCondition(deps: WatchConditionDeps): WatchCondition {
       const observed: [ConditionSubject, Observed][] = [
         ...sites.map((site): [ConditionSubject, Observed] => {
           const state = observeSite(site);
-          if (state !== "unknown") deps.onLook?.(site, state === "works" ? undefined : state);
+          if (state !== "unknown") deps.onObserved?.(site, state === "works" ? undefined : state);
           return [{ subject: "site", siteId: site.id }, state];
         }),
         ...sites.map((site): [ConditionSubject, Observed] => [

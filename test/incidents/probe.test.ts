@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { classify } from "../../src/incidents/incident.ts";
-import { createProbes } from "../../src/incidents/probe.ts";
+import { Probes } from "../../src/incidents/probe.ts";
 import { createLister } from "../../src/mounts/site/listing.ts";
 import type { StorageRow } from "../../src/mounts/site/row.ts";
 import { type Listing, listingForm, nextListing } from "../../src/mounts/site/state.ts";
@@ -39,7 +39,7 @@ function desk() {
   let read: readonly StorageRow[] = [];
   const lister = createLister({ driverOf: driverByName, clientOf: () => client });
   const start = () => {
-    const probes = createProbes({
+    const probes = new Probes({
       rowsOf: async () => now.rows ?? read,
       interval: INTERVAL,
       isFree: lister.isFree,
@@ -61,7 +61,7 @@ function desk() {
       read = rows;
       probes.listed(one, rows);
     };
-    return { ...probes, listed };
+    return { run: () => probes.run(), listed };
   };
   return { clock, now, results, failures, listings, start, probes: start() };
 }

@@ -4,7 +4,7 @@ import { secretsOf } from "../../mounts/site/plain.ts";
 import type { StorageRow } from "../../mounts/site/row.ts";
 import { plainMessage } from "../../sync/failure.ts";
 import type { Incident } from "../incident.ts";
-import type { ListedMount } from "./recorder.ts";
+import type { ListedMount } from "./recorded-site.ts";
 
 /**
  * A row of a site's list, for the days of its mount. It fails if its status is an error, or an incident

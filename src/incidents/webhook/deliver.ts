@@ -26,7 +26,8 @@ export interface DelivererDeps {
   readonly disable: (id: string) => Promise<void>;
   /** Called after each attempt. */
   readonly onAttempt: (delivery: StoredDelivery) => void;
-  readonly pauses?: readonly number[];
+  /** Pauses between attempts, in milliseconds. */
+  readonly pauses?: readonly number[] | undefined;
 }
 
 /** Sender of due deliveries. */

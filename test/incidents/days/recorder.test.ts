@@ -1,10 +1,7 @@
 import { expect, test } from "vitest";
 import { dateOf } from "../../../src/incidents/days/day.ts";
-import {
-  createDayRecorder,
-  type DayRecorder,
-  type ListedMount,
-} from "../../../src/incidents/days/recorder.ts";
+import type { ListedMount } from "../../../src/incidents/days/recorded-site.ts";
+import { DayRecorder } from "../../../src/incidents/days/recorder.ts";
 import { createDayService } from "../../../src/incidents/days/service.ts";
 import type { DayStore } from "../../../src/incidents/days/store.ts";
 import type { Site } from "../../../src/sites/site.ts";
@@ -79,7 +76,7 @@ async function start(begin = "2026-11-20T12:00:00Z") {
       } = {},
     ) => {
       if (recorder === undefined) {
-        recorder = createDayRecorder({ store: days, now: () => clock.now });
+        recorder = new DayRecorder({ store: days, now: () => clock.now });
         await recorder.load();
       }
       for (let minute = 0; minute <= minutes; minute += 1) {
@@ -232,8 +229,8 @@ test("a mount whose path changes keeps its days; one that is no longer listed lo
 
 test("processes that have the lease in turn count each minute once", async () => {
   const clock = { now: Date.parse("2026-11-20T12:00:00Z") };
-  const processes = [0, 1].map(() =>
-    createDayRecorder({ store: store.incidents.days, now: () => clock.now }),
+  const processes = [0, 1].map(
+    () => new DayRecorder({ store: store.incidents.days, now: () => clock.now }),
   );
   for (const [turn, at] of [0, 1, 0, 1].entries()) {
     const recorder = processes[at] as DayRecorder;
@@ -259,7 +256,7 @@ test("processes that have the lease in turn count each minute once", async () =>
 test("a failure of the database loses no time", async () => {
   const clock = { now: Date.parse("2026-11-20T12:00:00Z") };
   let fails = true;
-  const recorder = createDayRecorder({
+  const recorder = new DayRecorder({
     now: () => clock.now,
     store: {
       ...store.incidents.days,
@@ -348,7 +345,7 @@ test("a server with other mounts in each list leaves no more than 10,000 of them
 test("other work continues between the transactions that store many mounts", async () => {
   let writes = 0;
   let turns = 0;
-  const recorder = createDayRecorder({
+  const recorder = new DayRecorder({
     now: () => Date.parse("2026-11-20T12:00:00Z"),
     store: {
       ...store.incidents.days,
