@@ -6,7 +6,7 @@ import { Code } from "@connectrpc/connect";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { http } from "../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../gen/google/api/http_pb.js";
-import { publicMethods } from "../src/access/authenticate.ts";
+import { publicMethods } from "../src/access/requirement.ts";
 import { servedServices } from "../src/app/routes.ts";
 import { type Definition, definitionList, flagOf } from "../src/config/definition.ts";
 import { OFFERS } from "../src/config/family.ts";

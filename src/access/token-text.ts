@@ -32,6 +32,12 @@ export function makeToken(randomBytes: (size: number) => Buffer): NewToken {
   return { id, text: whole, hash: hashOf(secretOf(whole)) };
 }
 
+/** Token of a header `authorization`, sent raw or as `Bearer …`; empty: none. */
+export function readToken(header: string | undefined): string {
+  const value = (header ?? "").trim();
+  return /^bearer( |$)/i.test(value) ? value.slice("bearer".length).trim() : value;
+}
+
 /** Id of a token of this form; undefined for other texts. */
 export function idOf(text: string): string | undefined {
   if (text.length !== LENGTH || !text.startsWith(TOKEN_PREFIX)) return undefined;

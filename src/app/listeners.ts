@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import { type Access, publicMethods } from "../access/authenticate.ts";
+import type { Access } from "../access/authenticate.ts";
 import { admissionOf } from "../access/grant.ts";
+import { publicMethods } from "../access/requirement.ts";
 import type { Config } from "../config/config.ts";
 import type { Call } from "../gateway/call.ts";
 import { restGateway } from "../gateway/gateway.ts";

@@ -1,5 +1,6 @@
-import { auditRefusals, publicMethods, readToken, requirementOf } from "../access/authenticate.ts";
-import { TOKEN_PREFIX } from "../access/token-text.ts";
+import { auditRefusals } from "../access/refusal.ts";
+import { publicMethods, requirementOf } from "../access/requirement.ts";
+import { readToken, TOKEN_PREFIX } from "../access/token-text.ts";
 import type { Config } from "../config/config.ts";
 import { createMethods } from "../gateway/method.ts";
 import { type CallObserver, countStreams, tellAll } from "../gateway/observer.ts";

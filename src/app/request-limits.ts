@@ -1,5 +1,5 @@
 import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
-import { publicMethods } from "../access/authenticate.ts";
+import { publicMethods } from "../access/requirement.ts";
 import type { Config } from "../config/config.ts";
 import { LIMITS } from "../drivers/limits.ts";
 import { memoize } from "../memoize.ts";

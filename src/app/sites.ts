@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
-import { readToken } from "../access/authenticate.ts";
+import { readToken } from "../access/token-text.ts";
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import type { Config } from "../config/config.ts";
 import type { Method } from "../gateway/method.ts";

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { readToken } from "../access/authenticate.ts";
+import { readToken } from "../access/token-text.ts";
 import { errorEnvelope } from "../gateway/failure.ts";
 import { JSON_TYPE } from "../gateway/serialize.ts";
 import { sendWhole } from "../transport/whole-reply.ts";

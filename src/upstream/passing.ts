@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { readToken } from "../access/authenticate.ts";
+import { readToken } from "../access/token-text.ts";
 import { waitAtMost } from "../pause.ts";
 import type { Pipe } from "../proxy/pipe.ts";
 import type { ForwardedCall } from "./forwarding.ts";

@@ -3,7 +3,7 @@ import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { createAccess, type Identity, publicMethods } from "../../src/access/authenticate.ts";
+import { createAccess, type Identity } from "../../src/access/authenticate.ts";
 import {
   Admission,
   type Caller,
@@ -12,6 +12,7 @@ import {
   NOTHING,
   ROOT,
 } from "../../src/access/grant.ts";
+import { publicMethods } from "../../src/access/requirement.ts";
 import { createThrottle } from "../../src/access/throttle.ts";
 import { Call, callKey } from "../../src/gateway/call.ts";
 import { unavailable } from "../../src/messages/error.ts";

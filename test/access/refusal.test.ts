@@ -2,8 +2,8 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, test, vi } from "vitest";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { auditRefusals } from "../../src/access/authenticate.ts";
 import { Admission, ROOT } from "../../src/access/grant.ts";
+import { auditRefusals } from "../../src/access/refusal.ts";
 
 const desc = SettingService.method.saveSettings;
 const call = { transport: "rest", requestId: "request", peer: "192.0.2.1" } as const;

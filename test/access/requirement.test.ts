@@ -5,8 +5,8 @@ import { describe, expect, test } from "vitest";
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { AccessSchema, access } from "../../gen/mooring/access/v1/access_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { checkRequirement, requirementOf } from "../../src/access/authenticate.ts";
 import { createGrant, ROOT } from "../../src/access/grant.ts";
+import { checkRequirement, requirementOf } from "../../src/access/requirement.ts";
 import { failureOf } from "../archive/setting.ts";
 
 /** A method with this option. */

@@ -1,6 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
-import { publicMethods } from "../../src/access/authenticate.ts";
+import { publicMethods } from "../../src/access/requirement.ts";
 import { createBodyLimit, createMessageLimits } from "../../src/app/request-limits.ts";
 import { servedServices } from "../../src/app/routes.ts";
 import { LIMITS } from "../../src/drivers/limits.ts";

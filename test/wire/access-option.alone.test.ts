@@ -1,7 +1,7 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { expect, test, vi } from "vitest";
-import { requirementOf } from "../../src/access/authenticate.ts";
+import { requirementOf } from "../../src/access/requirement.ts";
 import type * as Routes from "../../src/app/routes.ts";
 import { servedServices } from "../../src/app/routes.ts";
 import { defineRpc } from "../gateway/contract.ts";

@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { requirementOf } from "../../src/access/authenticate.ts";
 import { createGrant, SCOPES } from "../../src/access/grant.ts";
+import { requirementOf } from "../../src/access/requirement.ts";
 import { servedServices } from "../../src/app/routes.ts";
 import { MASK } from "../../src/settings/value.ts";
 import { startedForAll } from "../started.ts";

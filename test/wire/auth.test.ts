@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { publicMethods } from "../../src/access/authenticate.ts";
+import { publicMethods } from "../../src/access/requirement.ts";
 import { startedForAll } from "../started.ts";
 import { sharedPortTransports, transports } from "./all-transports.ts";
 import { startService, TOKEN } from "./service.ts";

@@ -7,7 +7,7 @@ import {
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
-import { requirementOf } from "../../src/access/authenticate.ts";
+import { requirementOf } from "../../src/access/requirement.ts";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";

@@ -21,7 +21,7 @@ export const rules: Readonly<Record<string, Rule>> = {
     ],
   },
   admission: {
-    files: ["src/access/{authenticate,grant}.ts", "src/database/replica.ts"],
+    files: ["src/access/{authenticate,grant,held-calls,interceptor}.ts", "src/database/replica.ts"],
     tests: [
       "test/access/*.test.ts",
       "test/database/{replica,shared-run}.test.ts",
