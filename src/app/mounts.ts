@@ -6,7 +6,7 @@ import { actionOf, classify } from "../incidents/incident.ts";
 import { needsUser } from "../incidents/probe.ts";
 import type { Incidents, IncidentTimes } from "../incidents/start.ts";
 import type { IncidentStore } from "../incidents/store.ts";
-import { followFeed } from "../ledger/feed.ts";
+import { followFeed } from "../ledger/follow-feed.ts";
 import { isMountChange } from "../mounts/kind.ts";
 import type { MountService } from "../mounts/mount-service.ts";
 import { createMountView } from "../mounts/mount-view.ts";

@@ -1,6 +1,6 @@
 import type { AuditStore } from "../audit/store.ts";
 import { mapWriteError } from "../database/error.ts";
-import { followFeed } from "../ledger/feed.ts";
+import { followFeed } from "../ledger/follow-feed.ts";
 import { isRuleChange } from "../rules/kind.ts";
 import type { RuleService } from "../rules/rule-service.ts";
 import { createRuleView } from "../rules/rule-view.ts";

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { mapWriteError } from "../database/error.ts";
 import { createLease, type LeaseStore } from "../database/job.ts";
-import { type Feed, followFeed } from "../ledger/feed.ts";
+import type { Feed } from "../ledger/feed.ts";
+import { followFeed } from "../ledger/follow-feed.ts";
 import type { ServiceError } from "../messages/error.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import { SETTINGS } from "../settings/kind.ts";

@@ -1,28 +1,19 @@
 import { dirname } from "node:path";
-import { isMap, isPair, isScalar, isSeq, LineCounter, type Node } from "yaml";
+import { isMap, isScalar, LineCounter, type Node } from "yaml";
 import { identifierOf } from "../archive/identifier.ts";
-import { errorText } from "../error-text.ts";
 import { type ReadBoundedFile, textOf } from "../files/bounded-file.ts";
 import type { Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
+import { type DeclaredEntry, type EntryReaderDeps, readEntries } from "./entry.ts";
 import type { FileForm } from "./form.ts";
 import { newPlace, type PlaceTree, placeAt } from "./place-tree.ts";
 import { MAX_PROBLEMS, type Place, type Problem, shown, sortedProblems } from "./problem.ts";
-import { createReferences, type References, reveals } from "./reference.ts";
-import { settingText, type ValueShape } from "./setting-value.ts";
+import { createReferences, reveals } from "./reference.ts";
+import type { ValueShape } from "./setting-value.ts";
 import { entriesOf, isEmpty, offsetOf, parseSource, type SourceEntry } from "./source.ts";
 
 /** Maximum size of a file, in bytes. */
 export const MAX_BYTES = 4 * 1024 * 1024;
-/** Maximum nesting of an entry. */
-const MAX_DEPTH = 8;
-
-/** Entry of a section, such as a mount. */
-export interface DeclaredEntry {
-  readonly name: string;
-  /** Its members as in an archive, with references resolved. */
-  readonly members: Readonly<Record<string, unknown>>;
-}
 
 /** Content of a file that declares records. */
 export interface StateFile {
@@ -85,21 +76,21 @@ export function parseStateFile(text: string, deps: ReadDeps): StateFile {
     if (problems.length < MAX_PROBLEMS) problems.push({ ...placeOf(offset), key, reason });
   };
   const references = createReferences({ env, readFile, folder: dirname(path) });
-  const reader = createReader({
+  const readerDeps: EntryReaderDeps = {
     references,
     shapeOf: deps.shapeOf,
     report: (offset, key, reason, at = offset) => {
       reported.add(at);
       report(offset, key, reason);
     },
-  });
+  };
   const root = newPlace(0);
   const sections = new Map<string, readonly DeclaredEntry[]>();
   const hidden = new Map<string, readonly string[]>();
   for (const { key, offset, node } of sectionsOf(text, deps, lines, report)) {
     const tree = newPlace(offset);
     root.members.set(key, tree);
-    const entries = reader.entriesOf(key, node, tree);
+    const entries = readEntries(key, node, tree, readerDeps);
     sections.set(
       key,
       entries.map(({ entry }) => entry),
@@ -193,151 +184,6 @@ function checkVersion(
   if (isScalar(node) && node.value === 1) return;
   const reason = '"version" is the version of this file\'s form, and only 1 is known';
   report(offset, "", reason);
-}
-
-interface ReadEntry {
-  readonly entry: DeclaredEntry;
-  /** Texts from the environment or files, which may be secret. */
-  readonly hidden: readonly string[];
-}
-
-/** @param report with `at`, the offset of the key that has the problem; default: the same. */
-function createReader({
-  references,
-  shapeOf,
-  report,
-}: {
-  readonly references: References;
-  readonly shapeOf: ReadDeps["shapeOf"];
-  readonly report: (offset: number, key: string, reason: string, at?: number) => void;
-}) {
-  return {
-    /** Entries of a section: a mapping by their names, or a list as in an archive. */
-    entriesOf: (part: string, node: Node | null, tree: PlaceTree): ReadEntry[] => {
-      if (isEmpty(node)) return [];
-      const read = part === "settings" ? readSetting : readRecord;
-      if (isMap(node))
-        return entriesOf(node.items, (...problem) => report(...problem)).flatMap(
-          ({ key, offset, node: value }) => {
-            const place = newPlace(offset);
-            tree.members.set(key, place);
-            return read(key, value, place) ?? [];
-          },
-        );
-      if (isSeq(node)) return listEntries(part, node.items, tree);
-      report(tree.offset, "", `"${part}" must be a mapping with an entry for each name`);
-      return [];
-    },
-  };
-
-  function listEntries(part: string, items: readonly unknown[], tree: PlaceTree): ReadEntry[] {
-    const identifier = identifierOf(part);
-    return items.flatMap((item) => {
-      const place = newPlace(offsetOf(item));
-      const hidden: string[] = [];
-      const { [identifier]: name, ...members } = isMap(item)
-        ? recordOf(item, place, hidden, part)
-        : {};
-      if (typeof name !== "string" || name === "" || tree.members.has(name)) {
-        const reason =
-          typeof name === "string" && name !== ""
-            ? `${JSON.stringify(shown(name))} occurs a second time here`
-            : `each item of a list needs "${identifier}"`;
-        report(place.offset, "", reason);
-        return [];
-      }
-      tree.members.set(name, place);
-      return [{ entry: { name, members }, hidden }];
-    });
-  }
-
-  /** A known setting has a value; any other one a mapping with `value`, as in an archive. */
-  function readSetting(key: string, node: Node | null, place: PlaceTree): ReadEntry | undefined {
-    const shape = shapeOf(key);
-    try {
-      const isDescribed =
-        isMap(node) && shape !== "json" && (shape === undefined || node.has("value"));
-      if (!isDescribed) {
-        const { text: value, hidden } = settingText(node, shape ?? "json", references);
-        return { entry: { name: key, members: { value } }, hidden };
-      }
-      const hidden: string[] = [];
-      const members = recordOf(node, place, hidden, "settings");
-      return { entry: { name: key, members: { type: "string", ...members } }, hidden };
-    } catch (error) {
-      report(place.offset, shown(key), errorText(error));
-      return undefined;
-    }
-  }
-
-  function readRecord(name: string, node: Node | null, place: PlaceTree): ReadEntry | undefined {
-    if (!isMap(node)) {
-      report(place.offset, "", `${JSON.stringify(shown(name))} must be a mapping`);
-      return undefined;
-    }
-    const hidden: string[] = [];
-    return { entry: { name, members: recordOf(node, place, hidden) }, hidden };
-  }
-
-  /** Members of an entry. The value of a setting keeps its notation. */
-  function recordOf(
-    node: unknown,
-    place: PlaceTree,
-    hidden: string[],
-    part = "",
-  ): Record<string, unknown> {
-    const read = (value: unknown, at: PlaceTree, key: string, depth: number): unknown => {
-      if (part !== "settings" || key !== "value" || depth > 1 || !isScalar(value))
-        return plain(value, at, depth);
-      const { text, hidden: parts } = settingText(value, "text", references);
-      hidden.push(...parts);
-      return text;
-    };
-    const mapping = (items: readonly unknown[], at: PlaceTree, depth: number) => {
-      const members = new Map<string, unknown>();
-      for (const pair of items) {
-        if (!isPair(pair) || !isScalar(pair.key)) {
-          report(offsetOf(node), "", "a key must be text", at.offset);
-          continue;
-        }
-        const key = String(pair.key.value);
-        const inner = newPlace(offsetOf(pair.key));
-        if (at.members.has(key))
-          report(inner.offset, "", `${JSON.stringify(shown(key))} occurs a second time here`);
-        at.members.set(key, inner);
-        members.set(key, read(pair.value, inner, key, depth + 1));
-      }
-      return Object.fromEntries(members);
-    };
-    const plain = (value: unknown, at: PlaceTree, depth: number): unknown => {
-      if (depth > MAX_DEPTH) {
-        report(offsetOf(value), "", "mappings are nested too deeply", at.offset);
-        return null;
-      }
-      if (isScalar(value)) {
-        if (typeof value.value !== "string") return value.value;
-        try {
-          const { text, hidden: parts } = references.resolve(value.value);
-          hidden.push(...parts);
-          return text;
-        } catch (error) {
-          report(offsetOf(value), "", errorText(error), at.offset);
-          return "";
-        }
-      }
-      if (isSeq(value))
-        return value.items.map((item, number) => {
-          const inner = newPlace(offsetOf(item));
-          at.members.set(`[${number}]`, inner);
-          return plain(item, inner, depth + 1);
-        });
-      if (isMap(value)) return mapping(value.items, at, depth);
-      if (value !== null)
-        report(offsetOf(value), "", "anchors and aliases are not supported", at.offset);
-      return null;
-    };
-    return isMap(node) ? mapping(node.items, place, 0) : {};
-  }
 }
 
 /** The document of a file in the form of an archive, with secrets in the clear. */
