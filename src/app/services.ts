@@ -2,23 +2,18 @@ import { createThrottle } from "../access/throttle.ts";
 import type { Checkpoints } from "../audit/checkpoint.ts";
 import type { Config } from "../config/config.ts";
 import { mapWriteError } from "../database/error.ts";
-import { makeFolder } from "../database/sqlite/file.ts";
-import { readBuiltIn } from "../drivers/built-in.ts";
-import { createDriverService, type LiveCatalogue, openCatalogue } from "../drivers/driver.ts";
+import { createDriverService } from "../drivers/driver.ts";
 import { createKinds } from "../history/kinds.ts";
 import { createRestore } from "../history/restore.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Localize } from "../messages/localize.ts";
-import { mountRules } from "../mounts/kind.ts";
-import { folderRules } from "../rules/kind.ts";
 import { createRuleView } from "../rules/rule-view.ts";
 import { createServerService, type ServerService } from "../servers/service.ts";
 import { SETTINGS } from "../settings/kind.ts";
 import { readSiteNames, type SiteRegistry } from "../sites/registry.ts";
 import { errorOf } from "../sites/site.ts";
 import type { SiteService } from "../sites/site-service.ts";
-import type { Sites, SiteTimes } from "../sites/sites.ts";
-import { createDeclared } from "../state-file/declared.ts";
+import type { Sites } from "../sites/sites.ts";
 import type { Store } from "../store/stores.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Visitor } from "../upstream/session.ts";
@@ -28,22 +23,21 @@ import { createUserService, type UserService } from "../users/service.ts";
 import { type OpenAccess, openAccess } from "./access.ts";
 import { type ArchiveParts, mountsToExport, openArchive, rulesToExport } from "./archive.ts";
 import { keepAudit, openAudit } from "./audit.ts";
-import { type BackupParts, openBackups, scheduleText } from "./backups.ts";
-import { openStore } from "./database.ts";
+import { type BackupParts, type OpenBackups, openBackups, scheduleText } from "./backups.ts";
+import { type Foundation, type FoundationDeps, openFoundation } from "./foundation.ts";
 import { deriveKeyApart } from "./key-process.ts";
-import { type MountTimes, type OpenMounts, openMounts } from "./mounts.ts";
+import type { OpenMounts } from "./mounts.ts";
 import type { Services } from "./routes.ts";
-import { type OpenRules, openRules } from "./rules.ts";
-import { type SettingServiceOptions, startSettingServices } from "./settings.ts";
+import type { OpenRules } from "./rules.ts";
 import { summaryOf } from "./site-summary.ts";
-import { openRegistry, openSiteService, openSites, openUpstream } from "./sites.ts";
-import { followFiles } from "./state-file.ts";
-import { createStatusService } from "./status.ts";
+import { openSiteWork, type SiteWork, type SiteWorkDeps } from "./site-work.ts";
+import { openSiteService, openUpstream } from "./sites.ts";
+import { type FollowedFiles, followFiles } from "./state-file.ts";
+import { createStatusService, type StatusService } from "./status.ts";
 
 /** Dependencies of services on the process. */
-export interface ServicesDeps
-  extends Omit<SettingServiceOptions, "store" | "commonLog" | "managedBy"> {
-  readonly commonLog: Logger;
+export interface ServicesDeps extends FoundationDeps, SiteWorkDeps {
+  readonly log: Logger;
   /** Cost of scrypt of sealed archives; undefined: that of the program. */
   readonly passphraseCost?: ArchiveParts["passphraseCost"];
   /** Derivation of keys; undefined: costly ones in a process of their own. */
@@ -52,10 +46,6 @@ export interface ServicesDeps
   readonly checkBackup?: BackupParts["check"];
   /** Other interval for the schedule of backups, in milliseconds; undefined: that of the program. */
   readonly backupInterval?: number | undefined;
-  /** Other intervals for the background work on sites; undefined: those of the program. */
-  readonly siteTimes?: SiteTimes | undefined;
-  /** Timings of mounts and incidents. */
-  readonly mountTimes?: MountTimes | undefined;
   /** Number of open streams. */
   readonly watchers: () => number;
   readonly localize: Localize;
@@ -83,74 +73,25 @@ export interface RunningServices extends Services {
 }
 
 /**
- * Starts the services in phases: drivers and stores, the ledger, services, background work, the
- * upstream and access. They are closed in reverse order, also when the start fails.
+ * Starts the services in phases: data, work on sites, access, archive and files, the upstream, and the
+ * rest. They are closed in reverse order, also when the start fails.
  *
  * @throws Error with a message for the operator.
  */
 export async function startServices(config: Config, deps: ServicesDeps): Promise<RunningServices> {
   await using opened = new AsyncDisposableStack();
-  const { log, commonLog, watchers, localize, draining, version } = deps;
-  const drivers = await openDrivers(config, commonLog);
-  opened.defer(drivers.close);
-  makeFolder(config.dataDir);
-  const store = await openStore(config, (level, message) => log[level](message));
-  opened.defer(() => store.close());
+  const { log, commonLog, localize, version } = deps;
   // Aborted when streams are to end.
   const ending = new AbortController();
-  const registry = await openRegistry(config, { store, log, times: deps.siteTimes });
-  const driverOf = (name: string) => drivers.current().get(name);
-  const declared = createDeclared();
-  const services = await startSettingServices(config, {
-    ...deps,
-    store,
-    managedBy: (key) => declared.by("settings", key),
-    otherKinds: [
-      mountRules({ driverOf, sites: registry.names }),
-      folderRules({ sites: registry.names }),
-    ],
-  });
-  opened.defer(services.close);
-  const { ledger, feed } = services;
-  const sites = await openSites(config, {
-    services,
-    store,
-    registry,
-    log,
-    times: deps.siteTimes,
-  });
-  const {
-    rules,
-    onSites: rulesOnSites,
-    kindOfSites: rulesOfSites,
-    ...ruleWork
-  } = openRules({
-    sites,
-    store,
-    services,
-    log,
-    declaredBy: declared.by,
-    times: deps.mountTimes,
-  });
-  opened.defer(ruleWork.close);
-  const { incidents, mounts, ...mountWork } = await openMounts(config, {
-    sites,
-    store,
-    services,
-    driverOf,
-    log,
-    driverNames: () => drivers.current().names,
-    declaredBy: declared.by,
-    rulesFirst: ruleWork.beforeMounts.settle,
-    times: deps.mountTimes,
-  });
-  opened.defer(mountWork.close);
-  // Mounts may have waited for the rules.
-  ruleWork.onWork(mountWork.reconcile);
-  opened.defer(sites.close);
+  const foundation = await openFoundation(config, deps, opened);
+  const { drivers, driverOf, store, registry, declared, services } = foundation;
+  const { ledger } = services;
+  const siteWork = await openSiteWork(config, foundation, deps, opened);
+  const { sites, rules, mounts, kinds } = siteWork;
+  const { incidents } = mounts;
   // Opened last, because it begins to write to its server; the access identifies its admins.
   let upstream: Upstream | undefined;
-  const { authentication, manager, archivePart, close } = await openAccess({
+  const access = await openAccess({
     ledger,
     store,
     upstream:
@@ -162,28 +103,21 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     throttle: createThrottle({ perMinute: config.wrongTokens }),
     endedTokenAge: config.endedTokenAgeMs,
   });
-  opened.defer(close);
-  incidents.watchTokens(manager.unrenewedTokens);
-  const { users, servers } = openServerContents({
-    registry,
-    sites,
-    store,
-    ledger,
-    rules: ruleWork,
-    log,
-  });
+  opened.defer(access.close);
+  incidents.watchTokens(access.manager.unrenewedTokens);
+  const { users, servers } = openServerContents({ registry, sites, store, ledger, rules, log });
   const archive = openArchive(config, {
     services,
     servers,
     sites: sites.registry,
-    effects: [mounts.onSites, rulesOfSites],
+    effects: kinds,
     declaredBy: declared.by,
-    mounts: mountsToExport(mounts),
-    rules: rulesToExport(rules, rulesOnSites),
+    mounts: mountsToExport(mounts.mounts),
+    rules: rulesToExport(rules.rules, rules.onSites),
     webhooks: incidents.targets,
-    access: archivePart,
+    access: access.archivePart,
     driverOf,
-    driverNames: () => drivers.current().names,
+    driverNames: foundation.driverNames,
     databaseId: () => store.databaseId,
     passphraseCost: deps.passphraseCost,
     deriveKey: deps.deriveKey ?? deriveKeyApart,
@@ -203,7 +137,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
   const siteService = openSiteService(config, {
     services,
     sites,
-    kinds: [mounts.onSites, rulesOfSites],
+    kinds,
     declaredBy: (name) => declared.by("sites", name),
     log,
     stopping: ending.signal,
@@ -213,20 +147,18 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     services,
     sites,
     service: siteService,
-    forwardMounts: mounts.forward,
-    forwardRules: ruleWork.forward,
+    forwardMounts: mounts.mounts.forward,
+    forwardRules: rules.forward,
     audit: (entry) => mapWriteError(store.audit.append([entry])),
     log,
     times: deps.siteTimes,
   });
   opened.defer(() => upstream?.close());
-  const kinds = createKinds([services.kind, mounts.kind, rules.kind]);
-  const restore = createRestore({ ...services, store, kinds });
   const audit = openAudit({ store, log });
   opened.defer(audit.close);
   const checkpoints = keepAudit(config, { store, log });
   opened.defer(checkpoints.stop);
-  const { backups, ...backupWork } = await openBackups(config, {
+  const backups = await openBackups(config, {
     archive,
     leases: store.sites,
     databaseId: () => store.databaseId,
@@ -235,66 +167,43 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     check: deps.checkBackup,
     interval: deps.backupInterval,
   });
-  opened.defer(backupWork.stop);
+  opened.defer(backups.stop);
+  const status = openStatus(config, deps, { foundation, siteService, upstream, files, backups });
   const running = opened.move();
   return {
     ...services,
-    kinds,
-    restore,
+    ...historyOf(siteWork, foundation),
+    ...incidentSource(config, siteWork, registry),
     line: services.settings.line,
     sites: siteService,
     users,
     servers,
     pendingSites: siteService.pending,
-    mounts,
-    rules,
-    incidents: incidents.incidents,
-    webhooks: incidents.webhooks,
-    days: incidents.days,
-    siteName: incidents.siteName,
+    mounts: mounts.mounts,
+    rules: rules.rules,
     siteNames: registry.names,
     siteIdOf: (name) => registry.names().named(name).id,
-    readSites: () => readSiteNames(registry),
-    placeOf: incidents.placeOf,
-    coverage: (siteId) => ({ ...mounts.coverage(siteId), interval: config.probeIntervalMs }),
     driverOf,
     incidentCounts: incidents.counts,
-    access: manager,
+    access: access.manager,
     archive,
-    backups,
-    backupState: backupWork.schedule,
+    backups: backups.backups,
+    backupState: backups.schedule,
     audit,
     checkpoints,
     isSecret: (key) => ledger.snapshot().get(SETTINGS, key)?.secret === true,
     databaseId: () => store.databaseId,
     databaseAwayFor: store.awayFor,
     drivers: createDriverService({ live: drivers, stopping: ending.signal }),
-    status: createStatusService({
-      store,
-      ledger,
-      drivers: () => drivers.current().names.length,
-      sites: async () => {
-        await upstream?.probe();
-        return summaryOf(siteService);
-      },
-      backups: () =>
-        backups.place === undefined ? undefined : scheduleText(backupWork.schedule(), Date.now()),
-      files: files.note,
-      upstreamAnswers: () => (upstream === undefined ? undefined : upstreamAnswers(siteService)),
-      watchers,
-      draining,
-      version,
-      database: databaseText(config),
-      now: Date.now,
-    }),
+    status,
     upstream,
-    authentication,
+    authentication: access.authentication,
     endStreams: () => {
       ending.abort();
-      feed.close();
+      services.feed.close();
       audit.endStreams();
-      mountWork.endStreams();
-      ruleWork.endStreams();
+      mounts.endStreams();
+      rules.endStreams();
     },
     close: () => running.disposeAsync(),
   };
@@ -303,17 +212,69 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
 /** Answer about a visitor before the upstream is opened. */
 const NOT_YET: Visitor = { kind: "silent", words: "the service is starting" };
 
-/** Reads the drivers and follows their folder. */
-function openDrivers(
-  { family, driversDir, driversEnabled }: Config,
-  log: Logger,
-): Promise<LiveCatalogue> {
-  return openCatalogue({
-    builtIn: () => readBuiltIn({ offer: family }),
-    directory: driversDir,
-    enabled: driversEnabled,
-    onError: (error) => log.error({ reason: error.message }, "the driver folder is invalid"),
-    onNotice: (message) => log.info(message),
+/** The history of all kinds of records. */
+function historyOf({ mounts, rules }: SiteWork, { services, store }: Foundation) {
+  const kinds = createKinds([services.kind, mounts.mounts.kind, rules.rules.kind]);
+  return { kinds, restore: createRestore({ ...services, store, kinds }) };
+}
+
+/** Incidents, webhooks and days with the names of sites. */
+function incidentSource(
+  { probeIntervalMs }: Config,
+  { mounts: { mounts, incidents } }: SiteWork,
+  registry: SiteRegistry,
+) {
+  return {
+    incidents: incidents.incidents,
+    webhooks: incidents.webhooks,
+    days: incidents.days,
+    siteName: incidents.siteName,
+    placeOf: incidents.placeOf,
+    readSites: () => readSiteNames(registry),
+    coverage: (siteId: string | undefined) => ({
+      ...mounts.coverage(siteId),
+      interval: probeIntervalMs,
+    }),
+  };
+}
+
+/** The state of the service for `status` and for checks of readiness. */
+function openStatus(
+  config: Config,
+  { watchers, draining, version }: ServicesDeps,
+  {
+    foundation: { store, services, drivers },
+    siteService,
+    upstream,
+    files,
+    backups,
+  }: {
+    readonly foundation: Foundation;
+    readonly siteService: SiteService;
+    readonly upstream: Upstream | undefined;
+    readonly files: FollowedFiles;
+    readonly backups: OpenBackups;
+  },
+): StatusService {
+  return createStatusService({
+    store,
+    ledger: services.ledger,
+    drivers: () => drivers.current().names.length,
+    sites: async () => {
+      await upstream?.probe();
+      return summaryOf(siteService);
+    },
+    backups: () =>
+      backups.backups.place === undefined
+        ? undefined
+        : scheduleText(backups.schedule(), Date.now()),
+    files: files.note,
+    upstreamAnswers: () => (upstream === undefined ? undefined : upstreamAnswers(siteService)),
+    watchers,
+    draining,
+    version,
+    database: databaseText(config),
+    now: Date.now,
   });
 }
 
