@@ -19,6 +19,7 @@ import { createPeerOf } from "../transport/peer.ts";
 import { createRequestIds } from "../transport/request-id.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
 import { OWN_PAGES } from "../upstream/handler.ts";
+import { registerReflection } from "./connect-reflection.ts";
 import { consolePlugin } from "./console.ts";
 import { docsPlugin } from "./docs.ts";
 import {
@@ -31,7 +32,7 @@ import {
 } from "./documentation.ts";
 import { createGrpcConnections } from "./grpc-connection.ts";
 import { type HealthOptions, healthPlugin } from "./health.ts";
-import { createHttpServer, type HttpServer, registerReflection } from "./http-server.ts";
+import { createHttpServer, type HttpServer } from "./http-server.ts";
 import { createMemberRule, misspeltParameter } from "./misspelt-parameter.ts";
 import { openApiPlugin, type StartState } from "./openapi.ts";
 import { createReflection, encodedReflection } from "./reflection.ts";
