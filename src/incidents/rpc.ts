@@ -1,11 +1,7 @@
 import { create } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import {
-  IncidentClass as ClassProto,
-  type Incident as IncidentMessage,
-  IncidentSchema,
-  IncidentSource as SourceProto,
+import type {
+  Incident as IncidentMessage,
   IncidentSubject as SubjectProto,
 } from "../../gen/mooring/v1/incident_pb.js";
 import {
@@ -18,29 +14,21 @@ import {
   WatchIncidentsResponseSchema,
 } from "../../gen/mooring/v1/incident_service_pb.js";
 import { originOf } from "../audit/entry.ts";
-import { createDriverTranslation, type DriverInfo } from "../drivers/driver-info.ts";
+import type { DriverInfo } from "../drivers/driver-info.ts";
 import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import type { Language, Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
-import { message, type Text, textIn } from "../messages/message.ts";
-import { invalidPageToken, pageLimit, placeOf, tokenOf } from "../messages/page.ts";
+import { message, type Text } from "../messages/message.ts";
+import { pageLimit, placeOf, tokenOf } from "../messages/page.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createView } from "../state-feed.ts";
-import { type Coverage, coverageText } from "./coverage.ts";
-import { DAY, dateOf, dayOfDate } from "./days/day.ts";
-import type { DayService, Strip, StripPlace } from "./days/service.ts";
-import {
-  adviceOf,
-  type Incident,
-  type IncidentClass,
-  type IncidentPlace,
-  type IncidentSource,
-  type IncidentSubject,
-  itemsToReplace,
-  SUBJECTS,
-  titleOf,
-} from "./incident.ts";
+import type { Coverage } from "./coverage.ts";
+import { DAY, dayOfDate } from "./days/day.ts";
+import { stripPlace, stripToken, stripToProto } from "./days/message.ts";
+import type { DayService } from "./days/service.ts";
+import type { Incident, IncidentPlace } from "./incident.ts";
+import { coverageToProto, createIncidentMessage, subjectOf } from "./message.ts";
 import type { IncidentService, WatchedIncident, WatchedIncidents } from "./service.ts";
 
 /** Data of the messages besides incidents. */
@@ -63,41 +51,28 @@ export function incidentImpl(
 ): ServiceImpl<typeof IncidentServiceDesc> {
   const languageOf = createLanguageOf();
   const sayIn = createSayIn(translations);
-  const driverTranslation = memoize((language: Language) =>
-    createDriverTranslation(translations(language)),
+  const messageIn = memoize((language: Language) =>
+    createIncidentMessage(language, {
+      translate: translations(language),
+      placeOf: source.placeOf,
+    }),
   );
   const showIn = (context: HandlerContext) => {
-    const show = showOf(languageOf(context, ""));
+    const toMessage = messageIn(languageOf(context, ""));
     return (incident: Incident): IncidentMessage =>
-      show({
+      toMessage({
         incident,
         site: source.siteName(incident.siteId),
         driver: source.driverOf(incident.driver),
       });
   };
-  const showOf = memoize((language: Language) => {
-    const translate = translations(language);
-    const say = (text: Text): string => textIn(text, translate);
-    return ({ incident, site, driver }: WatchedIncident): IncidentMessage => {
-      const place = { ...source.placeOf(incident), site };
-      return incidentToProto(incident, {
-        place,
-        site: say(site),
-        title: say(titleOf(incident, place)),
-        message: say(incident.message),
-        action: say(adviceOf(incident, place)),
-        driver:
-          driver === undefined || language === "en" ? driver : driverTranslation(language)(driver),
-      });
-    };
-  });
   const viewIn = memoize((language: Language) =>
     createView<WatchedIncidents, WatchedIncident, WatchIncidentsResponse>(
       async ({ changed, removed }) => {
         const ids = removed.map(({ incident }) => incident.id);
         const ended = ids.length === 0 ? [] : await source.incidents.ended(ids);
         return create(WatchIncidentsResponseSchema, {
-          incidents: [...changed, ...ended].map(showOf(language)),
+          incidents: [...changed, ...ended].map(messageIn(language)),
         });
       },
     ),
@@ -168,41 +143,6 @@ export function incidentImpl(
   };
 }
 
-export const CLASS_VALUES: Readonly<Record<IncidentClass, ClassProto>> = {
-  credential: ClassProto.CREDENTIAL,
-  person: ClassProto.PERSON,
-  gone: ClassProto.GONE,
-  quota: ClassProto.QUOTA,
-  network: ClassProto.NETWORK,
-  configuration: ClassProto.CONFIGURATION,
-  unknown: ClassProto.UNKNOWN,
-};
-
-const SOURCE_VALUES: Readonly<Record<IncidentSource, SourceProto>> = {
-  status: SourceProto.STATUS,
-  probe: SourceProto.PROBE,
-  expiry: SourceProto.EXPIRY,
-  contact: SourceProto.CONTACT,
-  backup: SourceProto.BACKUP,
-};
-
-const SUBJECT_VALUES: Readonly<Record<IncidentSubject, SubjectProto>> = {
-  mount: SubjectProto.MOUNT,
-  site: SubjectProto.SITE,
-  token: SubjectProto.TOKEN,
-  backup: SubjectProto.BACKUP,
-};
-
-/** @returns undefined: any. @throws INVALID_ARGUMENT. */
-function subjectOf(value: SubjectProto): IncidentSubject | undefined {
-  if (value === SubjectProto.UNSPECIFIED) return undefined;
-  const subject = SUBJECTS.find((each) => SUBJECT_VALUES[each] === value);
-  if (subject !== undefined) return subject;
-  throw invalid([
-    { field: "subject", description: message("INCIDENT_SUBJECT_UNKNOWN", { value }) },
-  ]);
-}
-
 /** Kind of strips. @throws INVALID_ARGUMENT: tokens and backups have none. */
 function stripSubject(value: SubjectProto): "site" | "mount" | undefined {
   const subject = subjectOf(value);
@@ -223,108 +163,3 @@ function periodOf(date: string): { readonly from: number; readonly to: number } 
 
 /** Maximum number of strips of a page: a strip is about 3 kB as JSON. */
 const MAX_STRIPS = 200;
-
-function stripToken({ site, path }: StripPlace): string {
-  return Buffer.from(JSON.stringify([site, path])).toString("base64url");
-}
-
-/** Place of a page token; undefined: the beginning. @throws INVALID_ARGUMENT. */
-function stripPlace(token: string): StripPlace | undefined {
-  if (token === "") return undefined;
-  try {
-    const place: unknown = JSON.parse(Buffer.from(token, "base64url").toString());
-    const [site, path] = Array.isArray(place) ? (place as unknown[]) : [];
-    if (typeof site === "string" && typeof path === "string") return { site, path };
-  } catch {
-    // Reported below.
-  }
-  throw invalidPageToken();
-}
-
-function stripToProto({ site, path, days }: Strip, say: (text: Text) => string) {
-  return {
-    site,
-    mountPath: path,
-    days: days.map(({ day, worked, failed, unmonitored, reason }) => ({
-      date: dateOf(day),
-      workedSeconds: worked,
-      failedSeconds: failed,
-      unmonitoredSeconds: unmonitored,
-      reason: say(reason),
-    })),
-  };
-}
-
-/** Maximum number of mounts that a coverage names. */
-const MAX_UNLISTED = 100;
-
-/** @param say undefined: there are open incidents. */
-function coverageToProto(
-  coverage: Coverage,
-  {
-    mountPath,
-    say,
-  }: { readonly mountPath: string; readonly say: ((text: Text) => string) | undefined },
-) {
-  const mounts = coverage.mounts.filter(({ path }) => mountPath === "" || path === mountPath);
-  const listed = mounts.filter(({ listedAt }) => listedAt > 0);
-  const unlisted = mounts.filter(({ listedAt }) => listedAt === 0);
-  const sentences = say === undefined ? [] : coverageText({ ...coverage, mounts }).map(say);
-  return {
-    mounts: mounts.length,
-    listed: listed.length,
-    unlisted: unlisted.slice(0, MAX_UNLISTED).map(({ site, path }) => `${site} ${path}`),
-    unreadSites: coverage.unread.map(({ site }) => site),
-    text: sentences.join(" "),
-    ...(listed.length > 0 && {
-      oldestListTime: timestampFromMs(Math.min(...listed.map(({ listedAt }) => listedAt))),
-    }),
-  };
-}
-
-function incidentToProto(
-  incident: Incident,
-  {
-    place,
-    site,
-    title,
-    message,
-    action,
-    driver,
-  }: {
-    readonly place: IncidentPlace;
-    readonly site: string;
-    readonly title: string;
-    readonly message: string;
-    readonly action: string;
-    readonly driver: DriverInfo | undefined;
-  },
-): IncidentMessage {
-  const time = (ms: number) => (ms > 0 ? timestampFromMs(ms) : undefined);
-  const { id, mountPath, acknowledgedBy, note } = incident;
-  return create(IncidentSchema, {
-    id,
-    subject: SUBJECT_VALUES[incident.subject],
-    name: place.name,
-    title,
-    site,
-    mountPath,
-    driver: incident.driver,
-    message,
-    acknowledgedBy,
-    note,
-    class: CLASS_VALUES[incident.class],
-    source: SOURCE_VALUES[incident.source],
-    action,
-    items: itemsToReplace(incident.class, driver).map(({ name, label, description }) => ({
-      name,
-      label,
-      description,
-    })),
-    guide: driver?.guide ?? "",
-    openTime: time(incident.openedAt),
-    changeTime: time(incident.changedAt),
-    closeTime: time(incident.closedAt),
-    acknowledgeTime: time(incident.acknowledgedAt),
-  });
-}

@@ -29,7 +29,7 @@ import { createSayIn } from "../../messages/localize.ts";
 import { message, type Text } from "../../messages/message.ts";
 import { pageLimit, placeOf, tokenOf } from "../../messages/page.ts";
 import { CLASSES, type IncidentClass } from "../incident.ts";
-import { CLASS_VALUES } from "../rpc.ts";
+import { CLASS_VALUES } from "../message.ts";
 import type { DeliveryState } from "../store.ts";
 import { FORMAT_OF, FORMATS, type WebhookFormat } from "./format/formats.ts";
 import { NO_OPTIONS, type Webhook, type WebhookInput } from "./input.ts";
