@@ -17,7 +17,7 @@ const NOTICE_JOB = "tokens that end soon";
 const MAX_NAMED = 20;
 
 /** Token that expires soon and has no successor. */
-export interface EndingToken {
+export interface ExpiringToken {
   readonly principal: string;
   readonly tokenId: string;
   /** Milliseconds since 1970 UTC. */
@@ -25,18 +25,21 @@ export interface EndingToken {
 }
 
 /** Reports whether a valid token expires soon without a successor. */
-export function endsSoon({ createdAt, expiresAt, replacedBy }: StoredToken, now: number): boolean {
+export function expiresSoon(
+  { createdAt, expiresAt, replacedBy }: StoredToken,
+  now: number,
+): boolean {
   if (expiresAt === null || replacedBy !== null) return false;
   return expiresAt - now <= Math.min(SOON, (expiresAt - createdAt) * LAST_PART);
 }
 
 /** Valid tokens that expire soon, the earliest first. */
-export function endingTokens(
+export function expiringTokens(
   registry: Pick<AccessRegistry, "tokens" | "isActive" | "principalOf" | "now">,
-): readonly EndingToken[] {
+): readonly ExpiringToken[] {
   const now = registry.now();
   return [...registry.tokens()]
-    .filter((token) => endsSoon(token, now) && registry.isActive(token))
+    .filter((token) => expiresSoon(token, now) && registry.isActive(token))
     .map((token) => ({
       principal: registry.principalOf(token)?.name ?? "",
       tokenId: token.id,
@@ -54,28 +57,28 @@ const LONG_LIFE = 7 * DAY;
  */
 export function unrenewedTokens(
   registry: Pick<AccessRegistry, "tokens" | "principalOf" | "now">,
-): readonly EndingToken[] {
+): readonly ExpiringToken[] {
   const now = registry.now();
   return [...registry.tokens()]
-    .flatMap((token): EndingToken[] => {
+    .flatMap((token): ExpiringToken[] => {
       const { id, createdAt, expiresAt, revokedAt } = token;
       const principal = registry.principalOf(token);
-      if (expiresAt === null || revokedAt !== null || !endsSoon(token, now)) return [];
+      if (expiresAt === null || revokedAt !== null || !expiresSoon(token, now)) return [];
       if (expiresAt - createdAt < LONG_LIFE || (principal?.disabledAt ?? null) !== null) return [];
       return [{ principal: principal?.name ?? "", tokenId: id, until: expiresAt }];
     })
     .sort((one, other) => one.until - other.until);
 }
 
-export interface EndingNoticeDeps {
+export interface ExpiryNoticeDeps {
   readonly store: JobSlots;
-  readonly ending: () => readonly EndingToken[];
+  readonly expiring: () => readonly ExpiringToken[];
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   /**
    * Called at most once a day. @param named the first tokens. @param count number of all tokens.
    */
-  readonly notice: (named: readonly EndingToken[], count: number) => void;
+  readonly notice: (named: readonly ExpiringToken[], count: number) => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -84,10 +87,10 @@ export interface EndingNoticeDeps {
  *
  * @returns a function that stops it.
  */
-export function startEndingNotice(deps: EndingNoticeDeps): () => Promise<void> {
-  const { store, ending, now, notice, onError } = deps;
+export function startExpiryNotice(deps: ExpiryNoticeDeps): () => Promise<void> {
+  const { store, expiring, now, notice, onError } = deps;
   const notify = async (): Promise<void> => {
-    const tokens = ending();
+    const tokens = expiring();
     if (tokens.length === 0 || !(await store.tryAcquireJobSlot(NOTICE_JOB, NOTICE_INTERVAL, now())))
       return;
     notice(tokens.slice(0, MAX_NAMED), tokens.length);

@@ -126,7 +126,7 @@ function principalOf({ name, kind, createdAt, createdBy, disabledAt }: Principal
   });
 }
 
-function tokenOf({ token, principal, isActive, endsSoon, use }: TokenView): Token {
+function tokenOf({ token, principal, isActive, expiresSoon, use }: TokenView): Token {
   const ends = [token.expiresAt, token.notAfter].filter((end) => end !== null);
   return withoutAbsent(TokenSchema, {
     id: token.id,
@@ -143,7 +143,7 @@ function tokenOf({ token, principal, isActive, endsSoon, use }: TokenView): Toke
     lastUseTime: time(use?.time),
     lastUsePeer: use?.peer ?? "",
     active: isActive,
-    endsSoon,
+    endsSoon: expiresSoon,
   });
 }
 

@@ -11,7 +11,7 @@ import {
 import { message } from "../messages/message.ts";
 import { type Page, type PageRequest, type Place, pageOf } from "../messages/page.ts";
 import type { AccessCaller, Change } from "./change.ts";
-import { type EndingToken, endingTokens, endsSoon, unrenewedTokens } from "./ending.ts";
+import { type ExpiringToken, expiresSoon, expiringTokens, unrenewedTokens } from "./expiry.ts";
 import { covers, createGrant, type Grant, grantProblems } from "./grant.ts";
 import { checkName, checkPrincipalCount, newPrincipal } from "./principal.ts";
 import type { AccessRegistry } from "./registry.ts";
@@ -38,7 +38,7 @@ export interface TokenView {
   readonly principal: string;
   readonly isActive: boolean;
   /** Whether it is valid and expires soon without a successor. */
-  readonly endsSoon: boolean;
+  readonly expiresSoon: boolean;
   readonly use: TokenUse | undefined;
 }
 
@@ -58,9 +58,9 @@ export interface TokenService {
   /** Newest first. @throws INVALID_ARGUMENT for an invalid page size or token. */
   tokens(query: TokenQuery): Promise<Page<TokenView>>;
   /** Tokens that expire soon, the earliest first. */
-  endingTokens(): readonly EndingToken[];
+  expiringTokens(): readonly ExpiringToken[];
   /** Tokens whose end is an incident. */
-  unrenewedTokens(): readonly EndingToken[];
+  unrenewedTokens(): readonly ExpiringToken[];
   /** Creates the principal if it does not exist. */
   createToken(input: TokenInput, caller: AccessCaller): Promise<NewTokenView>;
   rotateToken(input: RotateInput, caller: AccessCaller): Promise<NewTokenView>;
@@ -81,7 +81,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
   const newestFirst = createSortedTokens(deps.registry);
   return {
     tokens: (query) => listTokens(deps, newestFirst(), query),
-    endingTokens: () => endingTokens(deps.registry),
+    expiringTokens: () => expiringTokens(deps.registry),
     unrenewedTokens: () => unrenewedTokens(deps.registry),
     createToken: (input, caller) => createToken(deps, input, caller),
     rotateToken: (input, caller) => rotateToken(deps, input, caller),
@@ -124,7 +124,7 @@ function viewOf(registry: TokenDeps["registry"], token: StoredToken, use?: Token
     token,
     principal: registry.principalOf(token)?.name ?? "",
     isActive,
-    endsSoon: isActive && endsSoon(token, registry.now()),
+    expiresSoon: isActive && expiresSoon(token, registry.now()),
     use,
   };
 }

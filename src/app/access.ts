@@ -3,7 +3,7 @@ import { createAccessPart } from "../access/archive/part.ts";
 import { type Access, createAccess, type Identity } from "../access/authenticate.ts";
 import { createChange } from "../access/change.ts";
 import { startDeletion } from "../access/deletion.ts";
-import { startEndingNotice } from "../access/ending.ts";
+import { startExpiryNotice } from "../access/expiry.ts";
 import { ADMIN_NAME, type Caller, ROOT } from "../access/grant.ts";
 import { createLastUse } from "../access/last-use.ts";
 import { type AccessRegistry, openAccessRegistry } from "../access/registry.ts";
@@ -114,9 +114,9 @@ export async function openAccess({
     randomBytes,
     changed: rightsJob.run,
   });
-  const endNotice = startEndingNotice({
+  const expiryNotice = startExpiryNotice({
     store,
-    ending: manager.endingTokens,
+    expiring: manager.expiringTokens,
     now: registry.now,
     notice: (tokens, count) =>
       log.warn(
@@ -150,7 +150,7 @@ export async function openAccess({
     }),
     close: async () => {
       // A read in progress must end before the database is closed.
-      await Promise.all([...jobs.map((job) => job.stop()), endNotice(), forgetting.stop()]);
+      await Promise.all([...jobs.map((job) => job.stop()), expiryNotice(), forgetting.stop()]);
       await lastUse.close();
     },
   };

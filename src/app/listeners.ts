@@ -38,7 +38,7 @@ import { openApiPlugin, type StartState } from "./openapi.ts";
 import { createReflection, encodedReflection } from "./reflection.ts";
 import { createBodyLimit, createMessageLimits } from "./request-limits.ts";
 import { restContract, servedServices } from "./routes.ts";
-import { passToUpstream, type UpstreamParts } from "./sites.ts";
+import { forwardToUpstream, type UpstreamParts } from "./sites.ts";
 
 export interface ServersDeps extends Omit<UpstreamParts, "requestId"> {
   readonly methods: readonly Method[];
@@ -83,7 +83,7 @@ export async function createServers(
   const report = (error: unknown, request: { readonly id: string }): void =>
     log.error({ err: error, requestId: request.id }, "request failed");
   const http = createHttpServer({
-    elsewhere: passToUpstream(config, { ...deps, requestId }),
+    elsewhere: forwardToUpstream(config, { ...deps, requestId }),
     requestId,
     cors: { origins: config.corsOrigins },
     maxHeaderBytes: config.maxHeaders,

@@ -164,7 +164,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
       requestBytes: buffered.bytes,
       sites: figuresOf(services.sites),
       incidents: services.incidentCounts(),
-      endingTokens: services.access.endingTokens().length,
+      expiringTokens: services.access.expiringTokens().length,
       backup: backupFigures(services),
       newestAudit: services.checkpoints.newest(),
       checkpoint: services.checkpoints.published(),

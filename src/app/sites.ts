@@ -194,7 +194,7 @@ export function openUpstream(
   });
 }
 
-/** Dependencies of passing requests to the upstream. */
+/** Dependencies of forwarding requests to the upstream. */
 export interface UpstreamParts {
   readonly methods: readonly Method[];
   /** Undefined without an upstream. */
@@ -213,7 +213,7 @@ export interface UpstreamParts {
  * Handler of requests to the upstream, if one is configured: everything but the contract's own
  * paths.
  */
-export function passToUpstream(
+export function forwardToUpstream(
   { upstream: address, trustedProxies, maxConnections, maxConnectionsPerPeer }: Config,
   parts: UpstreamParts,
 ): ReturnType<typeof createUpstreamHandler> | undefined {

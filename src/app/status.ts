@@ -5,7 +5,7 @@ import {
   GetStatusResponseSchema,
   type StatusService as StatusServiceDesc,
 } from "../../gen/mooring/v1/status_service_pb.js";
-import type { EndingToken } from "../access/ending.ts";
+import type { ExpiringToken } from "../access/expiry.ts";
 import { grantOf } from "../access/grant.ts";
 import { StoreError } from "../database/error.ts";
 import type { IncidentService } from "../incidents/service.ts";
@@ -153,7 +153,7 @@ const MAX_NAMED = 20;
 /** Source of StatusService. */
 export interface StatusSource {
   readonly status: StatusService;
-  readonly access: { endingTokens(): readonly EndingToken[] };
+  readonly access: { expiringTokens(): readonly ExpiringToken[] };
   readonly settings: { snapshot(): Snapshot };
   readonly incidents: Pick<IncidentService, "list">;
 }
@@ -173,8 +173,8 @@ export function statusImpl(source: StatusSource): ServiceImpl<typeof StatusServi
   return {
     getStatus: async (_request, context) => {
       const { isLimited, canReadItem } = rightsOfCaller(context, snapshot);
-      const ending = source.access.endingTokens();
-      const named = grantOf(context).has("tokens:manage") ? ending.slice(0, MAX_NAMED) : [];
+      const expiring = source.access.expiringTokens();
+      const named = grantOf(context).has("tokens:manage") ? expiring.slice(0, MAX_NAMED) : [];
       const incidents = grantOf(context).has("incidents:read")
         ? await source.incidents.list({ open: true, limit: MAX_INCIDENTS }).catch(noneIfUnreadable)
         : [];
@@ -188,7 +188,7 @@ export function statusImpl(source: StatusSource): ServiceImpl<typeof StatusServi
           ? { settings: [...snapshot().of(SETTINGS).items()].filter(canReadItem).length }
           : {}),
         openIncidentCount: incidents.length,
-        endingTokenCount: ending.length,
+        endingTokenCount: expiring.length,
         endingTokens: named.map(({ principal, tokenId, until }) => ({
           principal,
           tokenId,

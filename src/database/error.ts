@@ -89,7 +89,7 @@ export function seenFailure(error: unknown): unknown {
 type Kept = "history" | "audit";
 
 /** UNAVAILABLE for a failed read. */
-export function readFailure(error: unknown, what: Kept = "history"): unknown {
+function readFailure(error: unknown, what: Kept = "history"): unknown {
   if (!(error instanceof StoreError)) return error;
   return unavailable(message("STORE_UNREADABLE", { what, reason: error.message }), error);
 }

@@ -172,30 +172,30 @@ export class HttpCall extends ExchangeCall {
   /** Headers that a handler or interceptor has set and that are sent. */
   replyHeaders(): Record<string, string | string[]> {
     const { setHeader } = this;
-    return setHeader === undefined ? {} : this.#passing(setHeader);
+    return setHeader === undefined ? {} : this.#sentHeaders(setHeader);
   }
 
   /** Trailers that it has set, as headers of a whole reply (Connect protocol, "Unary-Trailers"). */
   replyTrailers(): Record<string, string | string[]> {
     const { setTrailer } = this;
     if (setTrailer === undefined) return {};
-    const trailers = Object.entries(this.#passing(setTrailer));
+    const trailers = Object.entries(this.#sentHeaders(setTrailer));
     return Object.fromEntries(trailers.map(([name, value]) => [`trailer-${name}`, value]));
   }
 
   /** Headers of an error; an error of another server has those of that server's reply. */
   errorHeaders({ metadata, isWireError }: ConnectError): Record<string, string | string[]> {
-    return isWireError ? {} : this.#passing(metadata);
+    return isWireError ? {} : this.#sentHeaders(metadata);
   }
 
-  #passing(headers: Headers): Record<string, string | string[]> {
+  #sentHeaders(headers: Headers): Record<string, string | string[]> {
     const { responseHeader } = this.#gateway;
-    const passing: Record<string, string | string[]> = {};
+    const sent: Record<string, string | string[]> = {};
     for (const [name, value] of headers) {
       if (OF_THE_MESSAGE.has(name) || responseHeader?.(name) === false) continue;
-      passing[name] = name === "set-cookie" ? headers.getSetCookie() : value;
+      sent[name] = name === "set-cookie" ? headers.getSetCookie() : value;
     }
-    return passing;
+    return sent;
   }
 }
 

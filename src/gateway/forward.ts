@@ -40,14 +40,14 @@ async function unary(
   context: HandlerContext,
 ): Promise<Message> {
   try {
-    const header = passing(context.requestHeader);
+    const header = forwardedHeaders(context.requestHeader);
     const { signal } = context;
     const reply = await target.unary(method, signal, timeLeft(context), header, request);
-    append(context.responseHeader, passing(reply.header));
-    append(context.responseTrailer, passing(reply.trailer));
+    append(context.responseHeader, forwardedHeaders(reply.header));
+    append(context.responseTrailer, forwardedHeaders(reply.trailer));
     return reply.message;
   } catch (error) {
-    throw passingError(error, context);
+    throw forwardedError(error, context);
   }
 }
 
@@ -58,14 +58,14 @@ async function* stream(
   context: HandlerContext,
 ): AsyncIterable<Message> {
   try {
-    const header = passing(context.requestHeader);
+    const header = forwardedHeaders(context.requestHeader);
     const { signal } = context;
     const reply = await target.stream(method, signal, timeLeft(context), header, requests);
-    append(context.responseHeader, passing(reply.header));
+    append(context.responseHeader, forwardedHeaders(reply.header));
     yield* reply.message;
-    append(context.responseTrailer, passing(reply.trailer));
+    append(context.responseTrailer, forwardedHeaders(reply.trailer));
   } catch (error) {
-    throw passingError(error, context);
+    throw forwardedError(error, context);
   }
 }
 
@@ -76,16 +76,16 @@ async function clientStream(
   context: HandlerContext,
 ): Promise<Message> {
   try {
-    const header = passing(context.requestHeader);
+    const header = forwardedHeaders(context.requestHeader);
     const { signal } = context;
     const reply = await target.stream(method, signal, timeLeft(context), header, requests);
-    append(context.responseHeader, passing(reply.header));
+    append(context.responseHeader, forwardedHeaders(reply.header));
     let message: Message | undefined;
     for await (const one of reply.message) message = one;
-    append(context.responseTrailer, passing(reply.trailer));
+    append(context.responseTrailer, forwardedHeaders(reply.trailer));
     if (message !== undefined) return message;
   } catch (error) {
-    throw passingError(error, context);
+    throw forwardedError(error, context);
   }
   throw new ConnectError("the server sent no reply", Code.Unimplemented);
 }
@@ -107,7 +107,7 @@ async function* only(message: Message): AsyncIterable<Message> {
 const OF_A_HOP =
   /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|expect|date|user-agent|content-.*|accept|accept-encoding|if-.*|range|grpc-.*|connect-.*|x-server-timeout)$/;
 
-function passing(headers: Headers): Headers {
+function forwardedHeaders(headers: Headers): Headers {
   return new Headers([...headers].filter(([name]) => !OF_A_HOP.test(name)));
 }
 
@@ -119,13 +119,19 @@ function append(to: Headers, from: Headers): void {
  * The error with its code, message, details and forwarded metadata. A server whose deadline has
  * passed may reset the stream before the timer here runs; the reset alone would be CANCELED.
  */
-function passingError(thrown: unknown, context: HandlerContext): ConnectError {
+function forwardedError(thrown: unknown, context: HandlerContext): ConnectError {
   const error = ConnectError.from(thrown);
   if (error.code === Code.Canceled && (context.timeoutMs() ?? 1) <= 0)
     return new ConnectError("the call's time limit has expired", Code.DeadlineExceeded);
   // An error of its own: metadata of an error from another server is not sent otherwise.
   const { rawMessage, code, metadata, details, cause } = error;
-  const passed = new ConnectError(rawMessage, code, passing(metadata), undefined, cause);
-  passed.details = details;
-  return passed;
+  const forwarded = new ConnectError(
+    rawMessage,
+    code,
+    forwardedHeaders(metadata),
+    undefined,
+    cause,
+  );
+  forwarded.details = details;
+  return forwarded;
 }

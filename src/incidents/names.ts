@@ -1,7 +1,7 @@
 import { message, type Text } from "../messages/message.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
 import type { Incident, IncidentPlace } from "./incident.ts";
-import type { EndingToken } from "./watch-condition.ts";
+import type { ExpiringToken } from "./watch-condition.ts";
 
 /** Name of a site that was removed, in incidents of its time. */
 const REMOVED_SITE = message("REMOVED_SITE");
@@ -10,7 +10,7 @@ export interface IncidentNamesDeps {
   readonly sites: Pick<SiteRegistry, "byId">;
   /** Name of Mooring's mount at a path of a site. */
   readonly mountAt: (siteId: string, path: string) => string | undefined;
-  readonly tokens: () => readonly EndingToken[];
+  readonly tokens: () => readonly ExpiringToken[];
 }
 
 /** Names of what incidents are about, for people. */

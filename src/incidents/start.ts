@@ -6,7 +6,7 @@ import { type FollowDeps, followIncidents, type IncidentFollower } from "./follo
 import type { Incident, IncidentEvent } from "./incident.ts";
 import { createIncidentNames, type IncidentNames } from "./names.ts";
 import { createIncidentService, type IncidentService } from "./service.ts";
-import type { EndingToken } from "./watch-condition.ts";
+import type { ExpiringToken } from "./watch-condition.ts";
 import { openWebhooks, type WebhookEvents, type WebhooksDeps } from "./webhook/open.ts";
 import type { WebhookRegistry } from "./webhook/registry.ts";
 import type { WebhookService } from "./webhook/service.ts";
@@ -54,7 +54,7 @@ export interface Incidents extends IncidentNames, Omit<IncidentFollower, "stop">
   /** Calls the listener after each change of the incidents that `at` returns. */
   onStatus(listener: () => void): void;
   /** Sets the reader of tokens of Mooring that end soon or have ended. */
-  watchTokens(read: () => readonly EndingToken[]): void;
+  watchTokens(read: () => readonly ExpiringToken[]): void;
   endStreams(): void;
   close(): Promise<void>;
 }
@@ -68,7 +68,7 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
     for (const listener of listeners) listener();
   };
   /** Tokens of Mooring, known once the access to it is open. */
-  let readTokens: () => readonly EndingToken[] = () => [];
+  let readTokens: () => readonly ExpiringToken[] = () => [];
   const tokens = () => readTokens();
   const names = createIncidentNames({ sites, mountAt: deps.mountAt, tokens });
   const webhooks = await openWebhooks({ ...deps, ...times, placeOf: names.placeOf, newId });

@@ -15,7 +15,7 @@ const DOWN = 60_000;
 const MAX_TOKENS = 200;
 
 /** Token of a principal that has no successor. */
-export interface EndingToken {
+export interface ExpiringToken {
   readonly tokenId: string;
   readonly principal: string;
   /** Milliseconds since 1970 UTC. */
@@ -31,7 +31,7 @@ export interface WatchConditionDeps {
   /** Time of the last answer of a site. */
   readonly reachedAt: (site: Site) => number;
   /** Tokens of Mooring that end soon or have ended, and were not replaced. */
-  readonly tokens: () => readonly EndingToken[];
+  readonly tokens: () => readonly ExpiringToken[];
   readonly now: () => number;
   /** Called for each site whose state is known. @param condition undefined: it works. */
   readonly onObserved?: (site: Site, condition: Condition | undefined) => void;

@@ -104,6 +104,3 @@ function byPath([a]: readonly [string, unknown], [b]: readonly [string, unknown]
 
 /** Rules of a snapshot by path, sorted. */
 export const rulesByPath = SITE_RULES.byKey;
-
-/** Rules of a draft by path, sorted. */
-export const draftRules = SITE_RULES.ofDraft;

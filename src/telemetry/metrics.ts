@@ -34,7 +34,7 @@ export interface MeasuredState {
   /** Number of open incidents by class; 0 in processes that do not follow mounts. */
   readonly incidents: Readonly<Record<string, number>>;
   /** Number of tokens that end soon. */
-  readonly endingTokens: number;
+  readonly expiringTokens: number;
   /** Backups; undefined: the service keeps none. */
   readonly backup?: MeasuredBackup | undefined;
   /** The number of the audit's newest row. */
@@ -125,7 +125,7 @@ const PROCESS_GAUGES: readonly ProcessGauge[] = [
   {
     name: "mooring_tokens_ending_soon",
     help: "Valid tokens that expire soon and have no successor.",
-    read: (now) => now.endingTokens,
+    read: (now) => now.expiringTokens,
     aggregator: "max",
   },
   {

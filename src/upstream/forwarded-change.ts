@@ -8,7 +8,7 @@ const MAX_TEXT = 200;
 const MAX_FILES = 10;
 
 /** Change of users or shares on the upstream's own pages, without secrets. */
-export interface PassedChange {
+export interface ForwardedChange {
   /** Such as `user/update`. */
   readonly call: string;
   /** Such as `user:ann`, or `user:#7` if only its id is known; empty: unknown. */
@@ -52,7 +52,7 @@ export function describeChange(
   path: string,
   target: string,
   body: Buffer | undefined,
-): PassedChange {
+): ForwardedChange {
   const [, ofAdmin, share, call = ""] = CHANGES.exec(path) ?? [];
   const noun = ofAdmin ?? share ?? "";
   const given = membersOf(body);

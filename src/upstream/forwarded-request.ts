@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { readToken } from "../access/token-text.ts";
 import { waitAtMost } from "../pause.ts";
 import type { Pipe } from "../proxy/pipe.ts";
+import { copyBody, describeChange } from "./forwarded-change.ts";
 import type { ForwardedCall } from "./forwarding.ts";
-import { copyBody, describeChange } from "./passed-change.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** Members of the upstream for requests that pass. */
+/** Members of the upstream for forwarded requests. */
 export type UpstreamEvents = Pick<
   Upstream,
   | "isReady"
@@ -16,12 +16,12 @@ export type UpstreamEvents = Pick<
   | "forwardChange"
   | "forwardMountChange"
   | "forwardRuleChange"
-  | "changePassed"
+  | "changeForwarded"
   | "tokenReset"
 >;
 
-/** Parts of the program for changes that pass. */
-export interface PassingOptions {
+/** Parts of the program for forwarded changes. */
+export interface ForwarderOptions {
   readonly pipe: Pipe;
   /** Id and client of a request, as calls of the contract have them. */
   readonly requestId: (sent: string | undefined) => string;
@@ -36,8 +36,8 @@ const HELD = 5_000;
 /** Limit for one change to block others, including its request, in milliseconds. */
 const LONGEST_CHANGE = 30_000;
 
-/** Passes requests that may change something, each with its effects here. */
-export function createPassing({ pipe, requestId, peerOf, events }: PassingOptions) {
+/** Forwards requests that may change something, each with its effects here. */
+export function createForwarder({ pipe, requestId, peerOf, events }: ForwarderOptions) {
   /** Identifies the admin before forwarding, because the request may end its own login. */
   const adminOf = async (
     request: IncomingMessage,
@@ -58,7 +58,10 @@ export function createPassing({ pipe, requestId, peerOf, events }: PassingOption
       peer,
     };
   };
-  const passReset = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const forwardReset = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> => {
     const by = await adminOf(request, RESET_TOKEN);
     await pipe.pass(request, response, () => async (body) => {
       // The former token must not be accepted from memory.
@@ -68,7 +71,7 @@ export function createPassing({ pipe, requestId, peerOf, events }: PassingOption
     });
   };
   /** Delays the reply until the change is adopted: the client reads it at once. */
-  const passChange = async (
+  const forwardRequest = async (
     request: IncomingMessage,
     response: ServerResponse,
     path: string,
@@ -88,8 +91,8 @@ export function createPassing({ pipe, requestId, peerOf, events }: PassingOption
     }, by);
     await changed;
   };
-  /** Passes a change of users, roles or shares, which the audit records with its admin. */
-  const passAudited = async (
+  /** Forwards a change of users, roles or shares, which the audit records with its admin. */
+  const forwardAudited = async (
     request: IncomingMessage,
     response: ServerResponse,
     path: string,
@@ -100,12 +103,12 @@ export function createPassing({ pipe, requestId, peerOf, events }: PassingOption
     const over = pipe.pass(request, response, () => async (reply) => {
       onReply();
       const change = describeChange(path, url, body());
-      if (by !== undefined) await events.changePassed(change, by, codeOf(reply));
+      if (by !== undefined) await events.changeForwarded(change, by, codeOf(reply));
     });
     const body = copyBody(request);
     await over;
   };
-  return { passReset, passChange, passAudited };
+  return { forwardReset, forwardRequest, forwardAudited };
 }
 
 /** Code of a reply's envelope; 0: none. */

@@ -3,11 +3,16 @@ import { readToken } from "../access/token-text.ts";
 import { errorEnvelope } from "../gateway/failure.ts";
 import { JSON_TYPE } from "../gateway/serialize.ts";
 import { sendWhole } from "../transport/whole-reply.ts";
-import { changesPeople } from "./passed-change.ts";
-import { createPassing, type PassingOptions, RESET_TOKEN, textOf } from "./passing.ts";
+import { changesPeople } from "./forwarded-change.ts";
+import {
+  createForwarder,
+  type ForwarderOptions,
+  RESET_TOKEN,
+  textOf,
+} from "./forwarded-request.ts";
 import { createPathGuard, decodePath, isUnambiguous, withoutEndSlash } from "./path-guard.ts";
 
-interface UpstreamHandlerOptions extends PassingOptions {
+interface UpstreamHandlerOptions extends ForwarderOptions {
   /** Path prefix of the upstream, such as `/sub`; empty: none. */
   readonly base: string;
   /** Exact paths of the contract's routes. */
@@ -42,7 +47,7 @@ const WATCHED = ["/api/admin", "/api/auth", "/api/me", "/api/share"];
  */
 export function createUpstreamHandler(options: UpstreamHandlerOptions) {
   const { pipe, base, restPaths, servicePaths, events } = options;
-  const { passReset, passChange, passAudited } = createPassing(options);
+  const { forwardReset, forwardRequest, forwardAudited } = createForwarder(options);
   /** Path as in the contract; undefined: a path of the upstream. */
   const ownPath = (path: string): string | undefined => {
     if (path === OWN_PAGES || path.startsWith(`${OWN_PAGES}/`))
@@ -75,22 +80,22 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
       events.forget(whom);
       const forget = (): void => events.forget(whom);
       if (changesPeople(method, path))
-        void passAudited(request, response, path, forget).catch(() => response.destroy());
+        void forwardAudited(request, response, path, forget).catch(() => response.destroy());
       else void pipe.pass(request, response, () => async () => forget());
     } else if (changesPeople(method, path))
-      void passAudited(request, response, path).catch(() => response.destroy());
+      void forwardAudited(request, response, path).catch(() => response.destroy());
     else if (method === "POST" && path === RESET_TOKEN)
-      void passReset(request, response).catch(() => response.destroy());
+      void forwardReset(request, response).catch(() => response.destroy());
     else if (method === "POST" && path.startsWith("/api/admin/setting/") && events.isReady())
-      void passChange(request, response, path, events.forwardChange).catch(() =>
+      void forwardRequest(request, response, path, events.forwardChange).catch(() =>
         response.destroy(),
       );
     else if (method === "POST" && path.startsWith("/api/admin/storage/"))
-      void passChange(request, response, path, events.forwardMountChange).catch(() =>
+      void forwardRequest(request, response, path, events.forwardMountChange).catch(() =>
         response.destroy(),
       );
     else if (method === "POST" && path.startsWith("/api/admin/meta/"))
-      void passChange(request, response, path, events.forwardRuleChange).catch(() =>
+      void forwardRequest(request, response, path, events.forwardRuleChange).catch(() =>
         response.destroy(),
       );
     else void pipe.pass(request, response);

@@ -12,9 +12,9 @@ import { createSiteClient } from "../sync/client.ts";
 import { SiteFailure } from "../sync/failure.ts";
 import { type Delivery, waitForDelivery } from "./delivery.ts";
 import { createFirstContact, type FirstContact, type FirstContactDeps } from "./first-contact.ts";
+import type { ForwardedChange } from "./forwarded-change.ts";
 import { type ForwardedCall, forwardSettings, originOf } from "./forwarding.ts";
 import { createKnownKeys, createOwnRows, type OwnRows } from "./own-rows.ts";
-import type { PassedChange } from "./passed-change.ts";
 import { createSessions, type Sessions } from "./session.ts";
 import { createUpstreamSite } from "./upstream-site.ts";
 
@@ -82,7 +82,7 @@ export interface Upstream
   /** Like forwardChange, for changes of its folder rules. */
   forwardRuleChange(forward: () => Promise<void>, by: ForwardedCall): Promise<void>;
   /** Records a change of users, roles or shares. @param code of the upstream's reply. */
-  changePassed(change: PassedChange, by: ForwardedCall, code: number): Promise<void>;
+  changeForwarded(change: ForwardedChange, by: ForwardedCall, code: number): Promise<void>;
   /** Stores a new permanent token. @param by undefined: unknown. */
   tokenReset(token: string, by: ForwardedCall | undefined): Promise<void>;
   /** Makes it connect a download manager. @throws SiteFailure. */
@@ -159,7 +159,7 @@ export function startUpstream(deps: UpstreamDeps): Upstream {
     },
     forwardMountChange: forwardRecords("mounts", deps.forwardMounts),
     forwardRuleChange: forwardRecords("folder rules", deps.forwardRules),
-    changePassed: async ({ call, subject, detail }, by, code) => {
+    changeForwarded: async ({ call, subject, detail }, by, code) => {
       const name = upstream.find()?.name ?? "";
       const subjects = [name, subject].filter((text) => text !== "");
       const origin = { ...originOf(by), method: CHANGE_METHOD };

@@ -1,10 +1,10 @@
 import { describe, expect, test, vi } from "vitest";
 import {
-  type EndingToken,
-  endingTokens,
-  endsSoon,
-  startEndingNotice,
-} from "../../src/access/ending.ts";
+  type ExpiringToken,
+  expiresSoon,
+  expiringTokens,
+  startExpiryNotice,
+} from "../../src/access/expiry.ts";
 import type { StoredToken } from "../../src/access/store.ts";
 
 const HOUR = 3_600_000;
@@ -39,7 +39,7 @@ test.each<[string, StoredToken, number, boolean]>([
   ["without an end", token(null), 1_000 * DAY, false],
   ["10 days from day 100 on, 3 before its end", later, 107 * DAY, false],
 ])("a token counts as expiring soon, or not: %s", (_what, one, now, soon) => {
-  expect(endsSoon(one, now)).toBe(soon);
+  expect(expiresSoon(one, now)).toBe(soon);
 });
 
 test("valid tokens that expire soon are listed by their end, with their principals", () => {
@@ -57,7 +57,7 @@ test("valid tokens that expire soon are listed by their end, with their principa
       principalId === "p" ? ({ name: "ann" } as never) : undefined,
     now: () => 2.9 * DAY,
   };
-  expect(endingTokens(registry)).toEqual([
+  expect(expiringTokens(registry)).toEqual([
     { principal: "", tokenId: "first", until: DAY },
     { principal: "ann", tokenId: "second", until: 2 * DAY },
     { principal: "ann", tokenId: "third", until: 3 * DAY },
@@ -66,25 +66,25 @@ test("valid tokens that expire soon are listed by their end, with their principa
 
 describe("the notice of tokens that expire soon", () => {
   const noticed = async (count: number, isClaimed: boolean) => {
-    const ending = Array.from({ length: count }, (_, at): EndingToken => {
+    const expiring = Array.from({ length: count }, (_, at): ExpiringToken => {
       return { principal: "ann", tokenId: `${at}`, until: at };
     });
     const tryAcquireJobSlot = vi.fn(async () => isClaimed);
     const notice = vi.fn();
-    const stop = startEndingNotice({
+    const stop = startExpiryNotice({
       store: { tryAcquireJobSlot } as never,
-      ending: () => ending,
+      expiring: () => expiring,
       now: () => 7,
       notice,
       onError: (error) => expect.unreachable(String(error)),
     });
     await stop();
-    return { tryAcquireJobSlot, calls: notice.mock.calls, ending };
+    return { tryAcquireJobSlot, calls: notice.mock.calls, expiring };
   };
 
   test("is logged at once, by one process a day, with at most twenty tokens", async () => {
-    const { calls, tryAcquireJobSlot, ending } = await noticed(21, true);
-    expect(calls).toEqual([[ending.slice(0, 20), 21]]);
+    const { calls, tryAcquireJobSlot, expiring } = await noticed(21, true);
+    expect(calls).toEqual([[expiring.slice(0, 20), 21]]);
     expect(tryAcquireJobSlot.mock.calls).toEqual([["tokens that end soon", DAY, 7]]);
   });
 

@@ -41,7 +41,7 @@ const VIEW: TokenView = {
   token: TOKEN,
   principal: "bot",
   isActive: true,
-  endsSoon: false,
+  expiresSoon: false,
   use: undefined,
 };
 
@@ -54,7 +54,7 @@ function served(view: TokenView = VIEW, principal: StoredPrincipal = PRINCIPAL) 
     createToken: vi.fn(async () => ({ ...view, text: "mrg_" })),
     rotateToken: vi.fn(async () => ({ ...view, text: "mrg_" })),
     revokeToken: vi.fn(async () => view),
-    endingTokens: () => [],
+    expiringTokens: () => [],
     unrenewedTokens: () => [],
     endOf: vi.fn((id: string) => (id === TOKEN.id ? 9_000 : undefined)),
   } satisfies AccessManager;
@@ -129,7 +129,7 @@ describe("a token is sent", () => {
       expect(plain).not.toHaveProperty(name);
     const use = { tokenId: TOKEN.id, time: 7, peer: "::7" };
     const revoked = { replacedBy: "next", revokedAt: 5, revokedBy: "eve" };
-    expect(await sent(revoked, { use, isActive: false, endsSoon: true })).toMatchObject({
+    expect(await sent(revoked, { use, isActive: false, expiresSoon: true })).toMatchObject({
       replacedBy: "next",
       revokeTime: timestampFromMs(5),
       revokedBy: "eve",

@@ -41,7 +41,7 @@ describe("a new token", () => {
     expect(made).toMatchObject({
       principal: "bot",
       isActive: true,
-      endsSoon: false,
+      expiresSoon: false,
       use: undefined,
       token: {
         scopes: scopes.slice(0, 2),
@@ -324,15 +324,15 @@ describe("the list of tokens", () => {
     await access.createToken(input({ neverExpires: true }), callerOf());
     const soon = async () => {
       const { items } = await access.tokens(FIRST_PAGE);
-      return items.filter(({ endsSoon }) => endsSoon).map((item) => item.token.id);
+      return items.filter(({ expiresSoon }) => expiresSoon).map((item) => item.token.id);
     };
     expect(await soon()).toEqual([]);
     clock.now = START + 80 * DAY;
     expect(await soon()).toEqual([token.id]);
-    expect(access.endingTokens()).toMatchObject([{ principal: "bot", tokenId: token.id }]);
+    expect(access.expiringTokens()).toMatchObject([{ principal: "bot", tokenId: token.id }]);
     await access.revokeToken(token.id, callerOf());
     expect(await soon()).toEqual([]);
-    expect(access.endingTokens()).toEqual([]);
+    expect(access.expiringTokens()).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createConditions } from "../../src/incidents/condition.ts";
-import { createWatchCondition, type EndingToken } from "../../src/incidents/watch-condition.ts";
+import { createWatchCondition, type ExpiringToken } from "../../src/incidents/watch-condition.ts";
 import type { Site } from "../../src/sites/site.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { startedForEach } from "../started.ts";
@@ -32,7 +32,7 @@ function start() {
   const state: {
     failure: { kind: string; message: string } | undefined;
     reachedAt: number;
-    tokens: EndingToken[];
+    tokens: ExpiringToken[];
   } = { failure: undefined, reachedAt: 0, tokens: [] };
   const newWatch = () =>
     createWatchCondition({

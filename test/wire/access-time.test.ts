@@ -129,7 +129,7 @@ describe("a token that ends soon", () => {
         .filter((token) => token.endsSoon)
         .map((token) => token.id),
       status: await root.status.getStatus({}),
-      metric: mooring.gauges().endingTokens,
+      metric: mooring.gauges().expiringTokens,
       line: /^tokens .*\n.*/m.exec(await cli("status"))?.[0],
       table: (await cli("token", "list")).includes("(expires soon)"),
     });

@@ -57,6 +57,6 @@ export function countObservation(
   });
 }
 
-export function emptyDay(siteId: string, day: number): SiteDay {
+function emptyDay(siteId: string, day: number): SiteDay {
   return { siteId, day, worked: 0, failed: 0, countedTo: 0, reason: "" };
 }
