@@ -1,14 +1,27 @@
+import { randomInt } from "node:crypto";
 import { connect, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Returns a free TCP port of 127.0.0.1. */
+/** Ports below those that Linux assigns to connections and to listeners without a port (32768 to 60999). */
+const PORTS = [10_000, 32_768] as const;
+
+/**
+ * Returns a port of 127.0.0.1 without a listener. No connection of another program gets it by chance
+ * before the program listens for which it is meant.
+ */
 export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(...PORTS);
+    if (await isFree(port)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no TCP address");
-  return address.port;
+  return new Promise((resolve) => {
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
 }
 
 /** Reports whether a program listens on this port of 127.0.0.1. */
