@@ -71,6 +71,15 @@ export function openArchive(
   return createArchive<Draft>({
     parts: [
       sites,
+      // Before the mounts: no folder is open on a server before its own rules are back.
+      createServerPart({
+        siteNames,
+        servers: deps.servers,
+        sites: registry.sites,
+        plannedBy: sites.plannedBy,
+        hold: sites.hold,
+        release: sites.release,
+      }),
       createSettingPart({ ledger, managedBy, maxValueBytes, maxCustomSettings }),
       createMountPart({
         ...deps.mounts,
@@ -96,12 +105,6 @@ export function openArchive(
         newId: () => randomBytes(9).toString("hex"),
       }),
       deps.access,
-      createServerPart({
-        siteNames,
-        servers: deps.servers,
-        sites: registry.sites,
-        plannedBy: sites.plannedBy,
-      }),
     ],
     change: ({ grant, origin }, decide, options) =>
       ledger.change({ ...origin, rights: rightsOf(grant, snapshot) }, decide, options),

@@ -10,12 +10,16 @@ export function summaryOf(sites: SiteService): string | undefined {
   const figures = figuresOf(sites);
   if (figures.length === 0) return undefined;
   const lag = Math.max(...figures.map((each) => each.lag));
+  const awaiting = sites.list().flatMap(({ site }) => (site.restoring > 0 ? [site.name] : []));
   const [drift, refused] = [sum(figures, "drift"), sum(figures, "refused")];
   return [
     `${figures.length}: ${countsText({ counts: totals(figures.map(({ state }) => ({ [state]: 1 }))) })}`,
     ...(lag > 0 ? [`${lag} ${lag === 1 ? "revision" : "revisions"} behind`] : []),
     ...(drift > 0 ? [drift === 1 ? "1 setting differs" : `${drift} settings differ`] : []),
     ...(refused > 0 ? [`${refused} refused`] : []),
+    ...(awaiting.length > 0
+      ? [`paused by a restore that has not ended: ${awaiting.join(", ")}`]
+      : []),
     ...recordSummary(figures, "mounts"),
     ...recordSummary(figures, "rules"),
   ].join("; ");

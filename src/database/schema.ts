@@ -158,6 +158,8 @@ interface SiteTable {
   exclude: string;
   overrides: string;
   paused: number;
+  /** Milliseconds since 1970 UTC; 0: none. */
+  restoring: number;
   upstream: number;
   /** Milliseconds since 1970 UTC. */
   created: number;

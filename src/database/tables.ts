@@ -129,6 +129,7 @@ export async function createSites(db: Kysely<unknown>): Promise<void> {
     .addColumn("exclude", "text", (c) => c.notNull())
     .addColumn("overrides", "text", (c) => c.notNull())
     .addColumn("paused", "integer", (c) => c.notNull())
+    .addColumn("restoring", "bigint", (c) => c.notNull())
     .addColumn("upstream", "integer", (c) => c.notNull())
     .addColumn("created", "bigint", (c) => c.notNull())
     .execute();

@@ -1,5 +1,6 @@
 import { type Message, message, type Text } from "../messages/message.ts";
 import { MAX_SITES, type Site } from "../sites/site.ts";
+import { pausedSite } from "../sites/site-state.ts";
 import { isLasting } from "../sync/failure.ts";
 import type { Condition, ConditionSubject, Conditions } from "./condition.ts";
 import type { IncidentClass } from "./incident.ts";
@@ -11,6 +12,8 @@ const DAY = 86_400_000;
 const NOTICES = [14, 3, 1].map((days) => days * DAY);
 /** Time without an answer after which a site is down, in milliseconds: at least five attempts. */
 const DOWN = 60_000;
+/** Time after which an import that has paused a site is taken for interrupted, in milliseconds. */
+const RESTORE = 600_000;
 /** Maximum number of tokens with an incident. */
 const MAX_TOKENS = 200;
 
@@ -60,6 +63,8 @@ export function createWatchCondition(deps: WatchConditionDeps): WatchCondition {
   let reported: Map<string, { subject: ConditionSubject; text: string }> | undefined;
 
   const observeSite = (site: Site): Observed => {
+    if (site.restoring > 0 && Math.abs(now() - site.restoring) >= RESTORE)
+      return { class: "configuration", message: pausedSite(site).cause };
     const failure = deps.failureOf(site);
     if (site.paused || (failure === undefined && deps.reachedAt(site) >= began)) {
       failing.delete(site.id);

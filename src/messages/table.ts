@@ -292,6 +292,8 @@ export const MESSAGES = {
   DO_GIVE_ITEMS: "Give the mount these values.",
   DO_CHECK_SITE:
     'Make the site reachable, or correct its address or token: "mooring site check {site}" shows the cause.',
+  DO_COMPLETE_RESTORE:
+    'Run the same import or restore again, which completes it ("mooring backup restore"). To go on without it: "mooring site set {site} paused=false", or Resume in the console.',
   DO_RESUME_SITE: 'To read and write it again: "mooring site set {site} paused=false".',
   DO_SYNC_OR_ADOPT_SITE:
     'Write the values of Mooring to the site ("mooring site sync {site}"), or adopt those of the site ("mooring site adopt {site}").',
@@ -325,6 +327,8 @@ export const MESSAGES = {
     "Mounts that were listed at their providers: {count} of {total}, the first at {time}.",
   SITE_NOT_READ: "{site} is not read ({cause}); last time: {time}.",
   SITE_IS_PAUSED: "paused",
+  SITE_IS_RESTORED:
+    "paused by a restore that has not ended: something that belongs to the site is not there yet",
   SITE_NOT_YET_READ: "it has not been read yet",
   SITE_REFUSES_SETTINGS: "the site refused {keys}: {reason}",
   SITE_SETTINGS_FLAP:
@@ -612,6 +616,8 @@ export const MESSAGES = {
   SERVER_CONTENT_INVALID: "its form is not that of a backup",
   SERVER_CONTENT_AWAY:
     "not restored on the server: {reason}; restore with --only servers when it answers",
+  SERVER_RULES_AWAY:
+    "not restored on the server: {reason}; the site is paused, because its mounts would be open without its folder rules: restore with --only servers when it answers",
   IMPORTS_BUSY: "too many imports are waiting: retry in a few seconds",
   IMPORT_INCOMPLETE:
     "the import failed after {done} were stored, and before {left}: repeat it to complete it. The cause: {problem}",

@@ -13,7 +13,7 @@ import { ownValue } from "../own-value.ts";
 import { changedMembers } from "../sites/registry.ts";
 import { changesAccess, type Site } from "../sites/site.ts";
 import type { SiteNames } from "../sites/site-names.ts";
-import type { ServerContents } from "./contents.ts";
+import type { ServerContents, ServerRule } from "./contents.ts";
 import type { ReadOptions } from "./read.ts";
 import type { EntryResult as RestoredEntry } from "./restore.ts";
 import { parseContents } from "./saved.ts";
@@ -37,6 +37,10 @@ export interface ServerPartDeps {
   readonly siteNames: (context?: ImportContext) => SiteNames;
   /** Sites of an import, as they are at its end. */
   readonly plannedBy: (context: ImportContext) => readonly Site[];
+  /** Pauses a site until its server has its folder rules. */
+  readonly hold: (context: ImportContext, name: string) => Promise<void>;
+  /** Resumes a site that an earlier import has paused. */
+  readonly release: (context: ImportContext, name: string) => Promise<void>;
 }
 
 /**
@@ -106,7 +110,8 @@ export function createServerPart(deps: ServerPartDeps): StorePart {
     const stored = deps.sites().find((site) => site.name === name);
     // A site that the import resumes at its end gets its contents before.
     const target = deps.plannedBy(context).find((site) => site.name === name) ?? stored;
-    if (target?.paused === true) return skip(message("SERVER_CONTENT_PAUSED"));
+    const isAwaited = (target?.restoring ?? 0) > 0;
+    if (target?.paused === true && !isAwaited) return skip(message("SERVER_CONTENT_PAUSED"));
     // A dry run calls no server that the import itself only begins to call.
     const isPlanned = context.dryRun && !isCalledAlready(stored, target);
     if (isPlanned || (servers === undefined && context.dryRun))
@@ -116,6 +121,7 @@ export function createServerPart(deps: ServerPartDeps): StorePart {
         }),
       ];
     if (servers === undefined) return skip(message("SERVERS_NEED_SERVICE"));
+    const mustHaveRules = target?.mode === "follow" && (contents.rules ?? []).some(limits);
     const { origin } = context.caller;
     const signal = context.signal ?? new AbortController().signal;
     const passwords = { all: "", byName: {}, random: true };
@@ -127,10 +133,18 @@ export function createServerPart(deps: ServerPartDeps): StorePart {
         { origin, signal },
       );
       context.onStored?.(name);
+      const isFailed = restored.some(
+        ({ list, outcome }) => list === "rules" && outcome === "failed",
+      );
+      if (isFailed && mustHaveRules) await deps.hold(context, name);
+      else if (isAwaited) await deps.release(context, name);
       return restored.map((each) => toResult(name, each));
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      return skip(message("SERVER_CONTENT_AWAY", { reason: error.text }));
+      const reason = error.text;
+      if (!mustHaveRules) return skip(message("SERVER_CONTENT_AWAY", { reason }));
+      await deps.hold(context, name);
+      return skip(message("SERVER_RULES_AWAY", { reason }));
     }
   }
 }
@@ -178,6 +192,12 @@ function countsOf({ users, rules = [], shares = [] }: ServerContents): {
   readonly shares: number;
 } {
   return { users: users?.users.length ?? 0, rules: rules.length, shares: shares.length };
+}
+
+/** Reports whether a rule of a server limits what visitors can read or see. */
+function limits({ members, users }: ServerRule): boolean {
+  const isSet = (name: string): boolean => ![undefined, null, ""].includes(members[name] as null);
+  return ["password", "hide"].some(isSet) || Object.values(users).some((list) => list.length > 0);
 }
 
 /** Reports whether Mooring calls the server of a site before an import. */

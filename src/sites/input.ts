@@ -62,6 +62,8 @@ export function withInput(site: Site, input: SiteInput, known: KnownKeys): Site 
   const next: Site = Object.freeze({
     ...site,
     ...given,
+    // Who pauses or resumes it ends the wait for an import.
+    restoring: input.paused === undefined ? site.restoring : 0,
     overrides: hasTooMany ? {} : unmasked(input.overrides ?? site.overrides, site.overrides),
     url: normalUrl(input.url ?? site.url),
     pin: normalPin(input.pin ?? site.pin),

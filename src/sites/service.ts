@@ -1,5 +1,4 @@
 import type { Ledger } from "../ledger/ledger.ts";
-import { message } from "../messages/message.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import { onSite } from "./on-site.ts";
 import type { KindOfSites } from "./record-effect.ts";
@@ -12,6 +11,7 @@ import { siteEtag } from "./site-etag.ts";
 import { createSiteFeed } from "./site-feed.ts";
 import { createSiteKeys } from "./site-keys.ts";
 import type { SiteService } from "./site-service.ts";
+import { pausedSite } from "./site-state.ts";
 import type { SiteEvent } from "./store.ts";
 import { createSite } from "./use-case/create.ts";
 import { deleteSite } from "./use-case/delete.ts";
@@ -94,7 +94,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
         .filter(({ site }) => site.mode === "follow" && isAsked(site.id))
         .flatMap((view) => {
           const { name, paused } = view.site;
-          const reason = paused ? message("SITE_IS_PAUSED") : errorOf(view)?.message;
+          const reason = paused ? pausedSite(view.site).cause : errorOf(view)?.message;
           return reason === undefined ? [] : [{ site: name, reason }];
         }),
     changed: feed.changed,

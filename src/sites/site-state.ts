@@ -25,7 +25,7 @@ export function stateOfSite(view: SiteView, revision: number): State {
 /** State of a site that is not read; undefined: it is. */
 function contactState(view: SiteView): State | undefined {
   const { site, state } = view;
-  if (site.paused) return { state: "waiting", ...pausedSite(site) };
+  if (site.paused) return { state: site.restoring > 0 ? "stuck" : "waiting", ...pausedSite(site) };
   const error = errorOf(view);
   if (error !== undefined)
     return {
@@ -39,7 +39,13 @@ function contactState(view: SiteView): State | undefined {
 }
 
 /** Why the records of a paused site are neither read nor written. */
-export function pausedSite({ name }: Pick<Site, "name">): Trouble {
+export function pausedSite({ name, restoring }: Pick<Site, "name" | "restoring">): Trouble {
+  if (restoring > 0)
+    return {
+      cause: message("SITE_IS_RESTORED"),
+      remedy: message("DO_COMPLETE_RESTORE", { site: name }),
+      since: restoring,
+    };
   return {
     cause: message("SITE_IS_PAUSED"),
     remedy: message("DO_RESUME_SITE", { site: name }),

@@ -29,6 +29,11 @@ export interface Site {
   /** Values that replace Mooring's on this site. */
   readonly overrides: Readonly<Record<string, string>>;
   readonly paused: boolean;
+  /**
+   * Time at which an import has paused it until all that belongs to it is stored, in milliseconds since
+   * 1970 UTC; 0: none has, or the import has ended.
+   */
+  readonly restoring: number;
   /** Whether it is the upstream. */
   readonly upstream: boolean;
   /** Milliseconds since 1970 UTC. */
@@ -48,6 +53,7 @@ export const NEW_SITE: Site = Object.freeze({
   exclude: [],
   overrides: {},
   paused: false,
+  restoring: 0,
   upstream: false,
   created: 0,
 });

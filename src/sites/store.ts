@@ -22,6 +22,8 @@ export interface StoredSite {
   /** JSON object of values by key. Sealed. */
   readonly overrides: string;
   readonly paused: boolean;
+  /** Start of the import that has paused it, in milliseconds since 1970 UTC; 0: none. */
+  readonly restoring: number;
   /** Whether it is the upstream. */
   readonly upstream: boolean;
   /** Milliseconds since 1970 UTC. */

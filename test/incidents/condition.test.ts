@@ -169,3 +169,22 @@ test("the token of a site that is a JWT is announced too", async () => {
     expect.stringMatching(/^opened token credential: it expires at .*, in 3 d/),
   ]);
 });
+
+test("a site that a restore has paused is an incident after ten minutes, until the restore has ended", async () => {
+  const { clock, events, sites, state, newWatch } = start();
+  const watch = newWatch();
+  const restoring = clock.now;
+  sites[0] = { ...sites[0], paused: true, restoring } as Site;
+  clock.now += 599_999;
+  await watch.run();
+  expect(events).toEqual([]);
+  clock.now += 1;
+  await watch.run();
+  expect(events).toEqual([
+    expect.stringMatching(/^opened site configuration: paused by a restore that has not ended/),
+  ]);
+  sites[0] = { ...sites[0], paused: false, restoring: 0 } as Site;
+  state.reachedAt = clock.now;
+  await watch.run();
+  expect(events.at(-1)).toMatch(/^closed site/);
+});

@@ -30,6 +30,8 @@ async function restored(
     sites: registry.sites,
     siteNames: registry.names,
     plannedBy: () => [],
+    hold: async () => undefined,
+    release: async () => undefined,
   });
   const request = { grant: ROOT, names: ["home"], includeServerOwn: false, withSecrets: true };
   const { entries } = await part.export(request);

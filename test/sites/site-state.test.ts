@@ -15,6 +15,7 @@ const site = (changes: Partial<Site> = {}): Site => ({
   exclude: [],
   overrides: {},
   paused: false,
+  restoring: 0,
   upstream: false,
   created: 1,
   ...changes,

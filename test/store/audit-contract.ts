@@ -131,7 +131,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
         overrides: "{}",
         created: 1,
       };
-      await store.sites.insert({ ...site, paused: false, upstream: false }, []);
+      await store.sites.insert({ ...site, paused: false, restoring: 0, upstream: false }, []);
       const known = { refused: { a: { hash: hash("3"), reason: '"hmac1:no hash"' } } };
       const state = { siteId: "s1", version: 0, appliedRevision: 3, state: JSON.stringify(known) };
       await store.sites.record([{ state, events: [], audit: [] }]);

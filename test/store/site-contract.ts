@@ -195,6 +195,7 @@ export function storedSite(id: string, members: Partial<StoredSite> = {}): Store
     exclude: "[]",
     overrides: "{}",
     paused: false,
+    restoring: 0,
     upstream: false,
     created: 1_700_000_000_000,
     ...members,

@@ -17,7 +17,7 @@ const STATES: Readonly<Record<string, MessageKey>> = {
 /** State of a site as one word with an icon; a warning if the site needs attention. */
 export function SiteState({ site }: { readonly site: Site }) {
   const state = site.status?.state ?? "waiting";
-  const word = site.paused ? "site.paused" : STATES[state];
+  const word = site.paused && state !== "stuck" ? "site.paused" : STATES[state];
   const good = ["ok", "waiting"].includes(state);
   return (
     <span class={`health ${good ? "good" : "bad"}`}>

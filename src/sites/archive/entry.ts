@@ -23,7 +23,9 @@ export function toEntry(
   isSecret: (key: string) => boolean,
   isShown: boolean,
 ): ArchiveEntry {
-  const { name, url, token, ca, pin, mode, include, exclude, paused, upstream, created } = site;
+  const { name, url, token, ca, pin, mode, include, exclude, upstream, created } = site;
+  // An import that has paused it resumes it.
+  const paused = site.paused && site.restoring === 0;
   const open: Record<string, string> = {};
   const secret: Record<string, SecretValue> = {};
   for (const [key, value] of Object.entries(site.overrides))

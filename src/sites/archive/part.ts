@@ -17,7 +17,7 @@ import { planSite, type SitePlanDeps } from "./plan.ts";
 export interface SitePartDeps extends SitePlanDeps {
   readonly registry: Pick<
     SiteRegistry,
-    "sites" | "state" | "load" | "insert" | "update" | "clearError" | "names"
+    "sites" | "state" | "load" | "insert" | "update" | "change" | "clearError" | "names"
   >;
 }
 
@@ -27,6 +27,10 @@ export interface SitePart extends StorePart {
   names(context?: ImportContext): SiteNames;
   /** Sites of an import, as they are at its end; without those that it skips. */
   plannedBy(context: ImportContext): readonly Site[];
+  /** Pauses a site, also at the end of the import: until its server has what limits its mounts. */
+  hold(context: ImportContext, name: string): Promise<void>;
+  /** Resumes a site that an earlier import has paused, unless this import does so at its end. */
+  release(context: ImportContext, name: string): Promise<void>;
 }
 
 /** State of one import. */
@@ -35,6 +39,8 @@ interface Import {
   readonly created: Site[];
   /** Its sites as they are at its end, by the names of their entries; without those that it skips. */
   readonly planned: Map<string, Site>;
+  /** Ids of sites that stay paused. */
+  readonly held: Set<string>;
 }
 
 /**
@@ -46,6 +52,17 @@ interface Import {
 export function createSitePart(deps: SitePartDeps): SitePart {
   const { registry } = deps;
   const imports = new WeakMap<ImportContext, Import>();
+  const change = async (
+    name: string,
+    edit: (site: Site) => Site,
+    { caller }: ImportContext,
+  ): Promise<void> => {
+    const site = registry.sites().find((each) => each.name === name);
+    if (site === undefined) return;
+    await registry.change(site.id, edit, (before, after) => [
+      doneEntry(caller.origin, deps.now(), [name], { changed: changedMembers(before, after) }),
+    ]);
+  };
   return {
     kind: "store",
     name: "sites",
@@ -60,6 +77,20 @@ export function createSitePart(deps: SitePartDeps): SitePart {
       return missing.length === 0 ? known : createSiteNames([...registry.sites(), ...missing]);
     },
     plannedBy: (context) => [...(imports.get(context)?.planned.values() ?? [])],
+    hold: async (context, name) => {
+      const site = registry.sites().find((each) => each.name === name);
+      if (site !== undefined) imports.get(context)?.held.add(site.id);
+      const isHeld = site?.paused === true || context.dryRun;
+      if (!isHeld) await change(name, (before) => pausedFor(before, deps.now()), context);
+    },
+    release: async (context, name) => {
+      if (imports.has(context) || context.dryRun) return;
+      await change(
+        name,
+        (site) => Object.freeze({ ...site, paused: false, restoring: 0 }),
+        context,
+      );
+    },
     export: async ({ grant, names, withSecrets }) => {
       await mapWriteError(registry.load());
       // A token of a server has every right there: only the permanent token reads it.
@@ -72,7 +103,7 @@ export function createSitePart(deps: SitePartDeps): SitePart {
     },
     write: async ({ entries = [] }, context) => {
       await mapWriteError(registry.load());
-      const state: Import = { created: [], planned: new Map() };
+      const state: Import = { created: [], planned: new Map(), held: new Set() };
       imports.set(context, state);
       const results: EntryResult[] = [];
       const ticks = createTicks(context.signal);
@@ -86,7 +117,11 @@ export function createSitePart(deps: SitePartDeps): SitePart {
       const ticks = createTicks(context.signal);
       for (const entry of entries) {
         if (ticks.isDue()) await ticks.next();
-        await update(deps, entry, context, imports.get(context)?.planned.get(entry.name)?.id);
+        const { planned, held } = imports.get(context) ?? {};
+        const id = planned?.get(entry.name)?.id;
+        await update(deps, entry, context, id, (_before, after) =>
+          held?.has(after.id) === true ? pausedFor(after, deps.now()) : after,
+        );
       }
     },
   };
@@ -107,13 +142,16 @@ async function create(
   if (before !== undefined || context.dryRun) {
     planned.set(entry.name, site);
     if (before === undefined) created.push(site);
-    else if (!context.dryRun) await update(deps, entry, context, site.id, pausedOnNewServer);
+    else if (!context.dryRun)
+      await update(deps, entry, context, site.id, (stored, after) =>
+        pausedOnNewServer(stored, after, deps.now()),
+      );
     return result;
   }
   context.signal?.throwIfAborted();
   const { name, url, mode } = site;
   const audit = [doneEntry(context.caller.origin, deps.now(), [name], { url, mode })];
-  if (await deps.registry.insert(Object.freeze({ ...site, paused: true }), audit)) {
+  if (await deps.registry.insert(pausedFor(site, deps.now()), audit)) {
     planned.set(entry.name, site);
     created.push(site);
     context.onStored?.(name);
@@ -137,7 +175,7 @@ async function update(
   entry: ArchiveEntry,
   context: ImportContext,
   id: string | undefined,
-  next: (before: Site, after: Site) => Site = (_before, after) => after,
+  next: (before: Site, after: Site) => Site,
 ): Promise<void> {
   const { registry } = deps;
   let isDone: boolean | undefined;
@@ -159,7 +197,12 @@ async function update(
 }
 
 /** The site, paused, if it moves to another server; as before if it stays where it is. */
-function pausedOnNewServer(before: Site, after: Site): Site {
+function pausedOnNewServer(before: Site, after: Site, now: number): Site {
   if (!changesAccess(changedMembers(before, after))) return before;
-  return Object.freeze({ ...after, paused: true });
+  return pausedFor(after, now);
+}
+
+/** The site, paused for an import until all that belongs to it is stored. */
+function pausedFor(site: Site, now: number): Site {
+  return site.paused ? site : Object.freeze({ ...site, paused: true, restoring: now });
 }

@@ -95,7 +95,7 @@ export function planSite(
     return skipped(entry, message("MANAGED_BY_FILE", { file }));
   const outcome = before === undefined ? "created" : changed.length > 0 ? "changed" : "unchanged";
   const result = entryResult(entry.name, outcome, {
-    differs: changed.map(memberName),
+    differs: changed.filter((name) => name !== "restoring").map(memberName),
     missing: given.missing,
     leftOut: isEarly ? ["mode"] : [],
     kept,

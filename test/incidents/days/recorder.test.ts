@@ -27,6 +27,7 @@ const storedSite: StoredSite = {
   exclude: "[]",
   overrides: "{}",
   paused: false,
+  restoring: 0,
   upstream: false,
   created: 1,
 };

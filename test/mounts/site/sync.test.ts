@@ -36,6 +36,7 @@ function siteOf({ url, token }: Storages, id: string, changes: Partial<Site> = {
     exclude: [],
     overrides: {},
     paused: false,
+    restoring: 0,
     upstream: false,
     created: 0,
     ...changes,

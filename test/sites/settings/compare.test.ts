@@ -20,6 +20,7 @@ const everything: Site = {
   exclude: [],
   overrides: {},
   paused: false,
+  restoring: 0,
   upstream: false,
   created: 0,
 };

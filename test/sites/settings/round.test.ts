@@ -20,6 +20,7 @@ const site: Site = {
   exclude: [],
   overrides: {},
   paused: false,
+  restoring: 0,
   upstream: false,
   created: 0,
 };
