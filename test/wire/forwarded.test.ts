@@ -10,74 +10,67 @@ import { invoke, type Transport } from "./transport/transport.ts";
 
 const { saveSettings, listSettings } = SettingService.method;
 
+const sent =
+  (headers: Readonly<Record<string, string | undefined>>) =>
+  (name: string): string | undefined =>
+    headers[name];
+
 describe("the client's address behind proxies", () => {
   const trusted = ["127.0.0.1", "10.0.0.0/8", "2001:db8::/32", "unix"];
-  test.each<[string | undefined, string | undefined, string, string]>([
-    ["192.0.2.1", "203.0.113.9", "192.0.2.1", "a stranger's word counts for nothing"],
-    ["127.0.0.1", undefined, "127.0.0.1", "a proxy that says nothing"],
-    ["127.0.0.1", "203.0.113.9", "203.0.113.9", "a proxy's word"],
-    ["::ffff:127.0.0.1", "203.0.113.9", "203.0.113.9", "the same on a socket of IPv6"],
-    [
-      "127.0.0.1",
-      "1.1.1.1, 203.0.113.9, 10.1.2.3",
-      "203.0.113.9",
-      "what stands before it is ignored",
-    ],
-    ["127.0.0.1", "10.1.2.3", "10.1.2.3", "only proxies"],
-    ["127.0.0.1", "unknown", "127.0.0.1", "no address"],
-    ["127.0.0.1", "203.0.113.9, <script>", "127.0.0.1", "no address behind one"],
-    ["127.0.0.1", "203.0.113.9:4711", "203.0.113.9", "with a port"],
-    ["2001:db8::5", "[2001:db9::1]:443", "2001:db9::1", "IPv6 with a port"],
-    [undefined, "203.0.113.9", "203.0.113.9", "a Unix socket"],
-    ["127.0.0.1", "::FFFF:203.0.113.9", "203.0.113.9", "IPv4 as IPv6"],
-    ["127.0.0.1", "0:0:0:0:0:ffff:cb00:7109", "203.0.113.9", "the same in full"],
-    ["127.0.0.1", "203.0.113.9, ::ffff:a01:203", "203.0.113.9", "a proxy in that form"],
-    ["127.0.0.1", "2001:DB9:0:0::1", "2001:db9::1", "another form of IPv6"],
-    ["127.0.0.1", "fe80::1%eth0", "fe80::1", "a zone"],
-  ])("%s with %s is %s: %s", (address, forwarded, peer) => {
-    expect(createPeerOf(trusted)(address, sent({ "x-forwarded-for": forwarded }))).toBe(peer);
+  const CLIENT = "203.0.113.9";
+  const PROXY = "127.0.0.1";
+  const SOCKET = "a Unix socket";
+  const addressOf = (from = PROXY) => (from === SOCKET ? undefined : from);
+
+  /** Header of a request, the address of its client, what it is about, and the peer of the connection. */
+  test.each<[string | undefined, string, string, string?]>([
+    [CLIENT, "192.0.2.1", "an untrusted peer", "192.0.2.1"],
+    [undefined, PROXY, "a proxy without the header"],
+    [CLIENT, CLIENT, "a trusted proxy"],
+    [CLIENT, CLIENT, "a proxy on a socket of IPv6", "::ffff:127.0.0.1"],
+    [CLIENT, CLIENT, "a proxy on a Unix socket", SOCKET],
+    ["1.1.1.1, 203.0.113.9, 10.1.2.3", CLIENT, "values of the client before its address"],
+    ["10.1.2.3", "10.1.2.3", "only proxies"],
+    ["unknown", PROXY, "no address"],
+    ["203.0.113.9, <script>", PROXY, "no address behind one"],
+    ["203.0.113.9:4711", CLIENT, "a port"],
+    ["[2001:db9::1]:443", "2001:db9::1", "IPv6 with a port", "2001:db8::5"],
+    ["::FFFF:203.0.113.9", CLIENT, "IPv4 as IPv6"],
+    ["0:0:0:0:0:ffff:cb00:7109", CLIENT, "the same in full"],
+    ["203.0.113.9, ::ffff:a01:203", CLIENT, "a proxy in that form"],
+    ["2001:DB9:0:0::1", "2001:db9::1", "another form of IPv6"],
+    ["fe80::1%eth0", "fe80::1", "a zone"],
+  ])("X-Forwarded-For: %s is %s: %s", (forwarded, peer, _what, from) => {
+    expect(createPeerOf(trusted)(addressOf(from), sent({ "x-forwarded-for": forwarded }))).toBe(
+      peer,
+    );
   });
 
-  test.each<[string | undefined, string, string, string]>([
-    ["192.0.2.1", "for=203.0.113.9", "192.0.2.1", "a stranger's word counts for nothing"],
-    ["127.0.0.1", "for=203.0.113.9", "203.0.113.9", "a proxy's word"],
-    ["127.0.0.1", "FOR=203.0.113.9;Proto=https", "203.0.113.9", "names in any case"],
-    [
-      "127.0.0.1",
-      "proto=http; by=_me ; for=203.0.113.9 ",
-      "203.0.113.9",
-      "in any order, with spaces",
-    ],
-    ["127.0.0.1", 'for="203.0.113.9:4711"', "203.0.113.9", "with a port"],
-    ["127.0.0.1", 'for="203.0.113.9:_hidden"', "203.0.113.9", "with a hidden port"],
-    ["127.0.0.1", 'for="[2001:db9::1]:4711"', "2001:db9::1", "IPv6 with a port"],
-    ["2001:db8::5", 'for="[2001:db9::1]"', "2001:db9::1", "IPv6"],
-    ["127.0.0.1", 'for="2\\03.0.113.9"', "203.0.113.9", "with an escape in quotes"],
-    ["127.0.0.1", "for=1.1.1.1, for=203.0.113.9,for=10.1.2.3", "203.0.113.9", "from the right"],
-    ["127.0.0.1", "for=10.1.2.3", "10.1.2.3", "only proxies"],
-    ["127.0.0.1", "for=unknown", "127.0.0.1", "an unknown client"],
-    ["127.0.0.1", "for=1.1.1.1, for=_hidden, for=10.1.2.3", "10.1.2.3", "a hidden one"],
-    ["127.0.0.1", "for=1.1.1.1, proto=https", "127.0.0.1", "nothing of the client"],
-    ["127.0.0.1", "for=1.1.1.1;for=203.0.113.9", "127.0.0.1", "two things at once"],
-    ["127.0.0.1", "for=203.0.113.9:4711", "127.0.0.1", "a port without quotes"],
-    [
-      "127.0.0.1",
-      'for=1.1.1.1;by="x, for=203.0.113.9',
-      "203.0.113.9",
-      "quotes that never end before it",
-    ],
-    [
-      "127.0.0.1",
-      'for=203.0.113.9;by=", for=1.1.1.1;x="',
-      "203.0.113.9",
-      "one that stands in quotes",
-    ],
-    ["127.0.0.1", "nonsense", "127.0.0.1", "nonsense"],
-    ["127.0.0.1", "", "127.0.0.1", "nothing"],
-    ["127.0.0.1", "for=1.1.1.1,", "127.0.0.1", "nothing behind one"],
-    [undefined, "for=203.0.113.9", "203.0.113.9", "a Unix socket"],
-  ])("%s with Forwarded: %s is %s: %s", (address, forwarded, peer) => {
-    expect(createPeerOf(trusted)(address, sent({ forwarded }))).toBe(peer);
+  test.each<[string, string, string, string?]>([
+    ["for=203.0.113.9", "192.0.2.1", "an untrusted peer", "192.0.2.1"],
+    ["for=203.0.113.9", CLIENT, "a trusted proxy"],
+    ["for=203.0.113.9", CLIENT, "a proxy on a Unix socket", SOCKET],
+    ["FOR=203.0.113.9;Proto=https", CLIENT, "names in any case"],
+    ["proto=http; by=_me ; for=203.0.113.9 ", CLIENT, "any order, with spaces"],
+    ['for="203.0.113.9:4711"', CLIENT, "a port"],
+    ['for="203.0.113.9:_hidden"', CLIENT, "a hidden port"],
+    ['for="[2001:db9::1]:4711"', "2001:db9::1", "IPv6 with a port"],
+    ['for="[2001:db9::1]"', "2001:db9::1", "IPv6", "2001:db8::5"],
+    ['for="2\\03.0.113.9"', CLIENT, "an escape in quotes"],
+    ["for=1.1.1.1, for=203.0.113.9,for=10.1.2.3", CLIENT, "values of the client before it"],
+    ["for=10.1.2.3", "10.1.2.3", "only proxies"],
+    ["for=unknown", PROXY, "an unknown client"],
+    ["for=1.1.1.1, for=_hidden, for=10.1.2.3", "10.1.2.3", "a hidden one"],
+    ["for=1.1.1.1, proto=https", PROXY, "nothing of the client"],
+    ["for=1.1.1.1;for=203.0.113.9", PROXY, "two addresses in one element"],
+    ["for=203.0.113.9:4711", PROXY, "a port without quotes"],
+    ['for=1.1.1.1;by="x, for=203.0.113.9', CLIENT, "quotes that never end before it"],
+    ['for=203.0.113.9;by=", for=1.1.1.1;x="', CLIENT, "an element in quotes"],
+    ["nonsense", PROXY, "no element"],
+    ["", PROXY, "nothing"],
+    ["for=1.1.1.1,", PROXY, "nothing behind one"],
+  ])("Forwarded: %s is %s: %s", (forwarded, peer, _what, from) => {
+    expect(createPeerOf(trusted)(addressOf(from), sent({ forwarded }))).toBe(peer);
   });
 
   test.each<[string, string, string]>([
@@ -167,11 +160,6 @@ describe("the requested scheme and host", () => {
     expect(origin).toEqual(expected);
   });
 });
-
-const sent =
-  (headers: Readonly<Record<string, string | undefined>>) =>
-  (name: string): string | undefined =>
-    headers[name];
 
 const origin: readonly Readonly<Record<string, string>>[] = [
   { "x-forwarded-for": "198.51.100.7, 203.0.113.9" },

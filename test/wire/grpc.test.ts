@@ -14,13 +14,12 @@ import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import {
   Client,
   type ClientOptions,
-  compressionAlgorithms,
   credentials,
   Metadata,
   type ServiceError,
   status,
 } from "@grpc/grpc-js";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import {
   type ServerReflectionRequest,
   ServerReflectionRequestSchema,
@@ -28,17 +27,9 @@ import {
   ServerReflectionResponseSchema,
 } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { Health, HealthCheckResponse_ServingStatus } from "../../gen/health/v1/health_pb.js";
-import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
-import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
-import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { serveTcp } from "../downloaders/loopback.ts";
 import { startedForAll } from "../started.ts";
 import { startService, TOKEN } from "./service.ts";
-import { grpcTransport } from "./transport/grpc.ts";
 
-const { ping } = PublicService.method;
-const { listDrivers } = DriverService.method;
-const { setAria2, saveSettings, getSetting } = SettingService.method;
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = HealthCheckResponse_ServingStatus;
 
 const service = startedForAll(startService);
@@ -99,67 +90,7 @@ const failureOf = (promise: Promise<unknown>): Promise<ServiceError> =>
     (error: ServiceError) => error,
   );
 
-/**
- * Makes the service call a download manager that never answers, and reports whether the call is
- * still open: one that started later and closed earlier did not end by a time-out.
- */
-async function startPatientCall(): Promise<() => boolean> {
-  const { promise: arrived, resolve } = Promise.withResolvers<void>();
-  let waits = true;
-  const silent = await serveTcp((socket) => {
-    socket.once("close", () => {
-      waits = false;
-    });
-    resolve();
-  });
-  const uri = `http://127.0.0.1:${silent.port}/`;
-  call(openClient(), setAria2, { uri, secret: "" }).catch(() => undefined);
-  await arrived;
-  return () => waits;
-}
-
 describe("limits", () => {
-  test("a cancellation by the client cancels the call", async () => {
-    const stillWaits = await startPatientCall();
-    const { promise: arrived, resolve } = Promise.withResolvers<void>();
-    const silent = await serveTcp(() => resolve());
-    const transport = grpcTransport("gRPC", service.port);
-    const leaving = new AbortController();
-    const uri = `http://127.0.0.1:${silent.port}/`;
-    const outcome = transport.call(setAria2, create(setAria2.input, { uri, secret: "" }), {
-      headers: { authorization: TOKEN, "x-request-id": "gives-up" },
-      signal: leaving.signal,
-    });
-    await arrived;
-    leaving.abort();
-    expect(await outcome).toMatchObject({ code: status.CANCELLED });
-    transport.close();
-    await silent.idle();
-    expect(stillWaits()).toBe(true);
-    const line = expect.objectContaining({ requestId: "gives-up", code: "Canceled" });
-    await vi.waitFor(() => expect(service.logLines()).toContainEqual(line), 60_000);
-  });
-
-  test("a request over 8 MiB is refused, and the connection stays open", async () => {
-    const client = openClient({ "grpc.max_send_message_length": -1 });
-    const value = "x".repeat(9 * 1024 * 1024);
-    const error = await failureOf(call(client, saveSettings, { settings: [{ key: "a", value }] }));
-    expect(error.code).toBe(status.RESOURCE_EXHAUSTED);
-    expect((await call(client, ping, {})).message).toBe("pong");
-  });
-
-  test("gzip requests are read", async () => {
-    const client = openClient({
-      "grpc.default_compression_algorithm": compressionAlgorithms.gzip,
-    });
-    await call(client, saveSettings, {
-      settings: [{ key: "robots_txt", value: "z".repeat(9_000) }],
-    });
-    const { setting } = await call(client, getSetting, { key: "robots_txt" });
-    expect(setting?.value).toBe("z".repeat(9_000));
-    expect(Object.keys((await call(client, listDrivers, {})).drivers).length).toBeGreaterThan(12);
-  });
-
   test("any number of keepalive pings is answered, without a call in progress", async () => {
     const session = connect(`http://127.0.0.1:${service.port}`);
     onTestFinished(() => session.destroy());
@@ -181,14 +112,6 @@ describe("a request outside the contract", () => {
   test("an unknown method or service is UNIMPLEMENTED", async () => {
     for (const path of ["/mooring.v1.PublicService/Nope", "/nope.v1.Nope/Ping", "/"])
       expect((await failureOf(raw(path, Buffer.alloc(0)))).code, path).toBe(status.UNIMPLEMENTED);
-  });
-
-  test("bytes that are not a message fail only that call", async () => {
-    const path = "/mooring.v1.SettingService/GetSetting";
-    const error = await failureOf(raw(path, Buffer.from([0xff, 0xff, 0xff, 0x01])));
-    expect([status.INTERNAL, status.INVALID_ARGUMENT]).toContain(error.code);
-    expect(error.details).not.toMatch(/node_modules|\bat /);
-    expect((await call(openClient(), ping, {})).message).toBe("pong");
   });
 
   const raw = (path: string, bytes: Buffer): Promise<Buffer> =>

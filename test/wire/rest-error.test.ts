@@ -29,32 +29,14 @@ const uri = "http://127.0.0.1:9";
 const title = (value: unknown) => ({ key: "site_title", value });
 
 const cases: readonly RestCase[] = [
-  // Malformed JSON, and JSON of the wrong type.
+  // Malformed JSON, and JSON of the wrong type: each form is in test/gateway/body.test.ts.
   ...posts(SAVE, [
     ["a body that ends too early", '[{"key":', 400, /line 1, column 9/],
-    ["a body that is not JSON", "key=value", 400, /JSON/],
-    ["a comma too many", '[{"key":"a",}]', 400, /column 13/],
-    ["two documents", "[][]", 400, /column 3/],
     ["bytes that are not UTF-8", Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]), 400, /UTF-8/],
     ["endless nesting", "[".repeat(100_000), 400, /JSON|nest|deep/i],
-    [
-      "a number as a value",
-      [title(1)],
-      400,
-      /^body: \[0\]\.value: expected a string, got a number/,
-    ],
-    [
-      "a boolean as a value",
-      [{ key: "a" }, title(true)],
-      400,
-      /\[1\]\.value: expected a string, got true or false/,
-    ],
+    ["a boolean as a value", [{ key: "a" }, title(true)], 400, /\[1\]\.value: expected a string/],
     ["an object instead of the array", title("x"), 400, /expected an array, got an object/],
-    ["a text instead of the array", '"x"', 400, /expected an array, got a string/],
-    ["a text among the items", ["x"], 400, /\[0\]: expected an object, got a string/],
-    ["null among the items", [null], 400, /\[0\]/],
     ["a text as a group", [{ key: "a", value: "", group: "x" }], 400, /\[0\]\.group/],
-    ["a number as a key", [{ key: 1, value: "" }], 400, /\[0\]\.key/],
     [
       "unknown members are ignored",
       [{ key: "robots_txt", value: "x", "": 0, index: {}, nonsense: [null] }],
@@ -62,14 +44,6 @@ const cases: readonly RestCase[] = [
     ],
   ]),
   ...posts("/api/admin/setting/set_aria2", [
-    [
-      "a deep object in a member",
-      `{"uri":${"[".repeat(5_000)}${"]".repeat(5_000)}}`,
-      400,
-      /uri|nest|deep/,
-    ],
-    ["an array instead of the object", [], 400, /expected an object, got an array/],
-    ["a number as an address", { uri: 1, secret: "" }, 400, /uri: expected a string/],
     [
       "a secret of the wrong type is not quoted",
       { uri, secret: ["Secret-array"] },

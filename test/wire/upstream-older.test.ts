@@ -1,16 +1,15 @@
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { transports } from "./all-transports.ts";
-import { TOKEN } from "./service.ts";
-import type { Transport } from "./transport/transport.ts";
-import { read } from "./transport/transport.ts";
+import { TOKEN, VERSION } from "./service.ts";
+import { invoke, read, type Transport } from "./transport/transport.ts";
 import { type FrontedSite, startFront } from "./upstream.ts";
 
 /** Settings of later versions: a public one and a private one. */
 const LACKS = ["share_summary_content", "multipart_chunk_size"];
-const { listSettings, watchSettings } = SettingService.method;
+const { listSettings, getSetting, batchGetSettings, watchSettings } = SettingService.method;
 const { getPublicSettings, watchPublicSettings } = PublicService.method;
 
 let front: FrontedSite;
@@ -43,8 +42,9 @@ describe.each(transports)("in front of an older server, over $name", ({ open, en
     await front.stop();
   });
 
-  async function first(method: typeof listSettings | typeof watchSettings, token: string) {
-    const message = await read(transport, method, {}, { authorization: token });
+  /** The first reply or event. */
+  async function first(method: DescMethod, authorization: string, input: object = {}) {
+    const message = await read(transport, method, input, { authorization });
     return (message["snapshot"] ?? message) as JsonObject;
   }
   const keys = ({ settings }: JsonObject) =>
@@ -53,7 +53,7 @@ describe.each(transports)("in front of an older server, over $name", ({ open, en
   test.each([listSettings, watchSettings])(
     "$name shows the settings of that server",
     async (method) => {
-      if (transport.name === "Connect GET" && method === watchSettings) return;
+      if (!transport.carries(method)) return;
       const known = [...front.site.settings.rows.keys()].toSorted();
       expect(keys(await first(method, login))).toEqual(known);
       // Mooring's own token sees all of Mooring's settings: other sites may have more.
@@ -81,6 +81,46 @@ describe.each(transports)("in front of an older server, over $name", ({ open, en
         return rowOf(settings as unknown as Row[], "index_progress")?.value;
       })
       .toBe(text);
+  });
+
+  test("every client gets the server's version, in a read and in a watch", async () => {
+    const version = front.site.value("version");
+    expect(version).not.toBe(VERSION);
+    for (const method of [getPublicSettings, watchPublicSettings].filter(transport.carries))
+      expect(await first(method, "")).toMatchObject({ settings: { version } });
+  });
+
+  test.each([
+    ["listSettings", listSettings, {}],
+    ["getSetting", getSetting, { key: "version" }],
+    ["batchGetSettings", batchGetSettings, { keys: ["version"] }],
+    ["watchSettings", watchSettings, {}],
+  ] as const)(
+    "%s: the server's admin gets its version, Mooring's own token Mooring's",
+    async (_, method, input) => {
+      if (!transport.carries(method)) return;
+      const version = async (authorization: string) => {
+        const { setting, settings = [setting] } = await first(method, authorization, input);
+        return rowOf(settings as unknown as Row[], "version")?.value;
+      };
+      expect(await version(login)).toBe(front.site.value("version"));
+      expect(await version(TOKEN)).toBe(VERSION);
+    },
+  );
+
+  const list = async (authorization: string) =>
+    (await invoke(transport, listSettings, {}, { authorization })).kind;
+
+  test("the login of an admin is accepted as bare token and as Bearer", async () => {
+    for (const before of ["", "Bearer ", "bearer ", "BEARER ", "Bearer  "])
+      expect([before, await list(`${before}${login}`)]).toEqual([before, "reply"]);
+    for (const before of ["Basic ", "Bearer Bearer ", "Bearer", "Token "])
+      expect([before, await list(`${before}${login}`)]).toEqual([before, "failure"]);
+  });
+
+  test("the login of a user who is not an admin is refused in any form", async () => {
+    const ann = await front.login("ann", "ann-password");
+    for (const before of ["", "Bearer "]) expect(await list(`${before}${ann}`)).toBe("failure");
   });
 });
 

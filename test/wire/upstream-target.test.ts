@@ -183,7 +183,8 @@ const plain = (path: string): string[] => [
   `${path}%2f`,
 ];
 
-const METHODS = ["POST", "GET", "PUT", "DELETE", "PROPFIND", "OPTIONS", "HEAD"];
+/** One that writes, one that reads, and the one that is answered for other servers. */
+const METHODS = ["POST", "GET", "OPTIONS"];
 
 describe.each(METHODS)("%s over HTTP/1.1", (method) => {
   test("a target that RFC 9112 does not allow is 400, and is not passed on", async () => {

@@ -1,12 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { transports } from "./all-transports.ts";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { exchange } from "./raw/line.ts";
 import { TOKEN } from "./service.ts";
-import { invoke, type Transport } from "./transport/transport.ts";
 import { type FrontedSite, lastPassed, startFront } from "./upstream.ts";
 
-const { listSettings } = SettingService.method;
 const SET_TRANSMISSION = "/api/admin/setting/set_transmission";
 const TRANSMISSION = { uri: "http://127.0.0.1:9091/rpc", seedtime: "5" };
 
@@ -18,45 +14,6 @@ const audited = async (method: string) =>
   (await front.rpc("AuditService/ListAuditEvents")).body.events.filter(
     (event: { method: string }) => event.method === method,
   );
-
-describe.each(transports)("the login of an admin over $name", (entry) => {
-  let transport: Transport;
-  let login: string;
-
-  beforeAll(async () => {
-    front = await startFront({ env: entry.env ?? {} });
-    transport = entry.open(front.service);
-    login = await front.login();
-  });
-
-  afterAll(async () => {
-    transport.close();
-    await front.stop();
-  });
-
-  const list = async (authorization: string) =>
-    (await invoke(transport, listSettings, {}, { authorization })).kind;
-
-  test.each(["", "Bearer ", "bearer ", "BEARER ", "Bearer  "])(
-    "is accepted after %j",
-    async (before) => {
-      expect(await list(`${before}${login}`)).toBe("reply");
-    },
-  );
-
-  test.each(["Basic ", "Bearer Bearer ", "Bearer", "Token "])(
-    "is refused after %j",
-    async (before) => {
-      expect(await list(`${before}${login}`)).toBe("failure");
-    },
-  );
-
-  test("of a user who is not an admin is refused in any form", async () => {
-    const ann = await front.login("ann", "ann-password");
-    expect(await list(ann)).toBe("failure");
-    expect(await list(`Bearer ${ann}`)).toBe("failure");
-  });
-});
 
 describe("a request that is passed on", () => {
   beforeEach(async () => {
