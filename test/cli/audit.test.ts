@@ -4,7 +4,7 @@ import { join } from "node:path";
 import SQLite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashOf, tailOf, type UnchainedRow } from "../../src/audit/chain.ts";
-import { cli, type Service, service, startService, TOKEN, useService } from "./service.ts";
+import { cli, service, startService, TOKEN, useService } from "./service.ts";
 
 useService();
 
@@ -135,35 +135,34 @@ function addRow(database: SQLite.Database, columns: Partial<UnchainedRow>): void
   rehash(database, row.seq, last.hash);
 }
 
-describe.each(["of a service", "of a database file"])("verify %s", (where) => {
-  let other: Service;
-  beforeAll(async () => {
-    await service.stop();
-    other = where === "of a service" ? await startService() : service;
-  });
-  afterAll(async () => {
-    await other.stop();
-    if (other !== service) await other.remove();
-    await service.start();
-  });
+/** A copy of the database of the service, which `tamper` changes. */
+function copied(tamper: Tamper, path: string): void {
+  for (const end of ["", "-wal", "-shm"]) rmSync(`${path}${end}`, { force: true });
+  cpSync(service.database, path);
+  const database = new SQLite(path);
+  tamper(database);
+  database.close();
+}
 
-  const verify = async (tamper: Tamper, ...args: string[]) => {
-    const path = join(other.folder, other === service ? "copy.db" : "mooring.db");
-    if (other !== service) await other.stop();
-    for (const end of ["", "-wal", "-shm"]) rmSync(`${path}${end}`, { force: true });
-    cpSync(service.database, path);
-    cpSync(join(service.folder, "before.checkpoint"), join(other.folder, "a.checkpoint"));
-    const database = new SQLite(path);
-    tamper(database);
-    database.close();
-    const target = other === service ? ["--database", path] : [];
-    if (other !== service) await other.start();
-    return other.cli(["audit", "verify", ...args, ...target]);
+const intact: Tamper = () => undefined;
+const changed: Tamper = (db) =>
+  db.exec("update audit set detail = replace(detail, 'why', 'wry') where seq = 5");
+const ends = (code: number, err: string) => ({ code, out: "", err: expect.stringContaining(err) });
+const DAMAGED = "mooring audit: the audit is damaged: ";
+
+describe("verify", () => {
+  beforeAll(() => service.stop());
+  afterAll(() => service.start());
+
+  const verify = (tamper: Tamper, ...args: string[]) => {
+    const path = join(service.folder, "copy.db");
+    copied(tamper, path);
+    return cli(["audit", "verify", ...args, "--database", path]);
   };
-  const checkpoint = ["--checkpoint", "a.checkpoint"];
+  const checkpoint = ["--checkpoint", "before.checkpoint"];
 
   test("reports no problem in an intact audit", async () => {
-    expect(await verify(() => undefined)).toMatchObject({
+    expect(await verify(intact)).toMatchObject({
       code: 0,
       err: "",
       out: expect.stringMatching(
@@ -172,18 +171,14 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
         ),
       ),
     });
-    expect(await verify(() => undefined, ...checkpoint)).toMatchObject({
+    expect(await verify(intact, ...checkpoint)).toMatchObject({
       code: 0,
       out: expect.stringContaining(", and match the checkpoint;"),
     });
   });
 
   test.each<[string, Tamper, string]>([
-    [
-      "a byte of a text",
-      (db) => db.exec("update audit set detail = replace(detail, 'why', 'wry') where seq = 5"),
-      "row 5 was changed after it was written: its hash",
-    ],
+    ["a byte of a text", changed, "row 5 was changed after it was written: its hash"],
     [
       "the time",
       (db) => db.exec("update audit set time = time + 1 where seq = 5"),
@@ -212,48 +207,36 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
       "row 5 was changed after it was written",
     ],
   ])("names the row: %s", async (_what, tamper, problem) => {
-    expect(await verify(tamper)).toMatchObject({
-      code: 1,
-      out: "",
-      err: expect.stringContaining(`mooring audit: the audit is damaged: ${problem}`),
-    });
+    expect(await verify(tamper)).toMatchObject(ends(1, DAMAGED + problem));
   });
 
   test("detects a tail that was cut or rewritten, with a checkpoint", async () => {
     const cut: Tamper = (db) => db.exec(`delete from audit where seq > ${newest - 2}`);
     expect(await verify(cut)).toMatchObject({ code: 0 });
-    expect(await verify(cut, ...checkpoint)).toMatchObject({
-      code: 1,
-      err: expect.stringContaining(
-        `row ${newest - 1} is missing: the audit ends with row ${newest - 2}`,
-      ),
-    });
+    expect(await verify(cut, ...checkpoint)).toMatchObject(
+      ends(1, `row ${newest - 1} is missing: the audit ends with row ${newest - 2}`),
+    );
     const anew: Tamper = (db) => {
       db.exec("update audit set actor = 'somebody' where seq = 4");
       rewriteFrom(db, 4);
     };
     expect(await verify(anew)).toMatchObject({ code: 0 });
-    expect(await verify(anew, ...checkpoint)).toMatchObject({
-      code: 1,
-      err: expect.stringContaining(`row ${newest} differs from the checkpoint`),
-    });
+    expect(await verify(anew, ...checkpoint)).toMatchObject(
+      ends(1, `row ${newest} differs from the checkpoint`),
+    );
   });
 
   test("detects rows deleted from the beginning, with a checkpoint or without", async () => {
     const cut: Tamper = (db) => deleteUpTo(db, 4);
     for (const args of [[], checkpoint])
-      expect(await verify(cut, ...args)).toMatchObject({
-        code: 1,
-        err: expect.stringContaining(
-          "the audit is damaged: row 1 is missing: the audit begins with row 5, and no row records",
-        ),
-      });
+      expect(await verify(cut, ...args)).toMatchObject(
+        ends(1, `${DAMAGED}row 1 is missing: the audit begins with row 5, and no row records`),
+      );
     const all: Tamper = (db) => {
       const { last } = db.prepare("select max(seq) as last from audit").get() as { last: number };
       deleteUpTo(db, last);
     };
-    // A starting service appends rows.
-    expect(await verify(all)).toMatchObject({ code: 1, err: expect.stringContaining("row 1 is") });
+    expect(await verify(all)).toMatchObject(ends(1, "row 1 is"));
   });
 
   test.each<[string, Tamper]>([
@@ -272,20 +255,17 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
     ],
     ["no JSON", (db) => db.exec("update audit set detail = '{' where seq = 5")],
   ])("names a row that was damaged: %s", async (_what, tamper) => {
-    expect(await verify(tamper)).toMatchObject({
-      code: 1,
-      out: "",
-      err: expect.stringContaining("the audit is damaged: row 5 was changed after it was written"),
-    });
+    expect(await verify(tamper)).toMatchObject(
+      ends(1, `${DAMAGED}row 5 was changed after it was written`),
+    );
   });
 
   test("reports a checkpoint of another database, or one that is too old", async () => {
     const text = await readFile(join(service.folder, "before.checkpoint"), "utf8");
-    await writeFile(join(other.folder, "b.checkpoint"), text.replace(/^/, "another-"));
-    expect(await verify(() => undefined, "--checkpoint", "b.checkpoint")).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('is of the database "another-'),
-    });
+    await writeFile(join(service.folder, "b.checkpoint"), text.replace(/^/, "another-"));
+    expect(await verify(intact, "--checkpoint", "b.checkpoint")).toMatchObject(
+      ends(1, 'is of the database "another-'),
+    );
     const forget: Tamper = (db) => {
       deleteUpTo(db, newest + 1);
       addRow(db, {
@@ -301,9 +281,22 @@ describe.each(["of a service", "of a database file"])("verify %s", (where) => {
       code: 0,
       out: expect.stringContaining(`rows ${newest + 2} to`),
     });
-    expect(await verify(forget, ...checkpoint)).toMatchObject({
-      code: 1,
-      err: expect.stringContaining("which has been deleted"),
-    });
+    expect(await verify(forget, ...checkpoint)).toMatchObject(ends(1, "which has been deleted"));
   });
+});
+
+test("verify reads the audit of a service in the same way", async () => {
+  const other = await startService();
+  try {
+    for (const tamper of [intact, changed]) {
+      await other.stop();
+      copied(tamper, other.database);
+      await other.start();
+      const ended = await other.cli(["audit", "verify"]);
+      if (tamper === changed) expect(ended).toMatchObject(ends(1, `${DAMAGED}row 5 was changed`));
+      else expect(ended).toMatchObject({ code: 0, out: expect.stringContaining("is intact") });
+    }
+  } finally {
+    await other.remove();
+  }
 });

@@ -5,8 +5,8 @@ import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { startStandIn } from "../sites/stand-in.ts";
 import { startedForAll } from "../started.ts";
-import { sharedPortTransports } from "./all-transports.ts";
 import { startService, TOKEN } from "./service.ts";
+import { grpcTransport } from "./transport/grpc.ts";
 import type { Outcome } from "./transport/transport.ts";
 
 const { method } = SiteService;
@@ -74,12 +74,9 @@ const site = startedForAll(startStandIn);
 /** One key more than a request may have. */
 const MANY = Array.from({ length: 1_001 }, (_, index) => `key_${index}`);
 
-/** REST has its own tests; it passes the same messages on. */
-const rpcTransports = sharedPortTransports.filter(({ name }) => !/REST|GET/.test(name));
-
-describe.each(rpcTransports)("over $name", ({ name: transport, open }) => {
-  const through = startedForAll(() => open(service));
-  const kept = `kept-${transport.toLowerCase().replaceAll(/\W+/g, "-")}`;
+describe("over gRPC", () => {
+  const through = startedForAll(() => grpcTransport("gRPC", service.port));
+  const kept = "kept";
 
   beforeAll(async () => {
     const made = await call(method.createSite, { site: right({ name: kept }) });
@@ -126,9 +123,7 @@ describe.each(rpcTransports)("over $name", ({ name: transport, open }) => {
   });
 
   test("no site at all, an invalid mode, and one that is too early are refused", async () => {
-    // A REST body is the site: an empty one has no members.
-    const fields = through.protocol === "rest" ? ["name", "url", "token"] : ["site"];
-    expectRefusal(await call(method.createSite, {}), Code.InvalidArgument, fields);
+    expectRefusal(await call(method.createSite, {}), Code.InvalidArgument, ["site"]);
     const request = create(method.updateSite.input, {
       name: kept,
       site: { mode: 99 as SiteMode },
