@@ -35,8 +35,8 @@ const copies: Readonly<Record<string, Copy>> = {
   },
 };
 
-describe.each(Object.entries(copies))("SQLite, restored from %s", (_, copy) => {
-  describeRestored(async (ending) => {
+describe.each(Object.entries(copies))("SQLite, restored from %s", (name, copy) => {
+  const opened = async (ending: AsyncDisposableStack) => {
     const folder = newDatabaseFolder();
     const kept = `${folder}-copy`;
     ending.defer(async () => {
@@ -50,5 +50,6 @@ describe.each(Object.entries(copies))("SQLite, restored from %s", (_, copy) => {
         await cp(kept, folder, { recursive: true });
       },
     };
-  });
+  };
+  describeRestored(opened, { isOtherCopy: name !== "a copy of the folder" });
 });

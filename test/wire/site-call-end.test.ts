@@ -51,8 +51,9 @@ describe.each(transports)("over $name", ({ open, env = {} }) => {
     await root.rules.saveRules({ rules: [{ path: "/films", sites: { all: true } }] });
     const scopes = [...SCOPES, "mounts:reveal", "rules:write", "rules:reveal", "users:read"];
     const { revision } = await root.sites.listSites({});
-    for (const [method, request] of METHODS) {
-      if (!transport.carries(method)) continue;
+    // Each method over one transport; how a call ends is the same for all methods.
+    const some = METHODS.filter(([method]) => transport.carries(method));
+    for (const [method, request] of transport.name === "gRPC" ? some : some.slice(0, 1)) {
       const { text, id } = await give(root, scopes);
       const { promise: until, resolve: release } = Promise.withResolvers<void>();
       home.mode = { kind: "held", until };
