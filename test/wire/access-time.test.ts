@@ -80,15 +80,6 @@ describe("by time", () => {
     await next.return?.();
   });
 
-  test("a token expires after 90 days by default", async () => {
-    const { port } = await started();
-    const own = as(port, (await give(as(port), ["settings:read"])).text);
-    at(90 * DAY - 1);
-    await read(own);
-    at(90 * DAY);
-    await expect(read(own)).rejects.toMatchObject(refused);
-  });
-
   test("an ended token stays ended in this process when the clock is set back", async () => {
     const first = await started();
     const { text } = await give(as(first.port), ["settings:read"]);

@@ -158,7 +158,6 @@ const env = {
 };
 
 describe("bytes of incomplete bodies", () => {
-  const service = startedForAll(() => startService({ env }));
   /** Half of the total is 64 KiB, the limit of one peer. */
   const much = Buffer.alloc(40_000, " ");
 
@@ -168,6 +167,7 @@ describe("bytes of incomplete bodies", () => {
   test.each(read)(
     "beyond the bound are refused, for the peer that holds them: %s",
     async (_n, one) => {
+      const service = await serve(env);
       const holder = await dial(service.port);
       const [save] = cuttables;
       if (save === undefined) throw new Error("the table is empty");

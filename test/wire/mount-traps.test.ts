@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { as } from "./access-client.ts";
-import { FOLLOWING, startFollowed } from "./following.ts";
-import { startService } from "./service.ts";
+import { startFollowed } from "./following.ts";
 
 // Traps of the servers' API with several sites: a service with two sites that follow.
 
@@ -108,36 +107,4 @@ test("trap 9: paths that differ by site are overrides, which rounds, changes and
   expect(roots()).toEqual(["/data/films", "/mnt/other"]);
   await admin.mounts.deleteMounts({ names: ["films"] });
   await expect.poll(() => one.storages.rows.size + two.storages.rows.size).toBe(0);
-});
-
-test("trap 10: settings and mounts of every process are sent with one Client-Id", async () => {
-  const other = await startService({ ...FOLLOWING, folder: service.folder });
-  try {
-    for (const [at, port] of [service.port, other.port].entries()) {
-      const { settings, sites } = as(port);
-      await settings.saveSettings({ settings: [{ key: "site_title", value: `process ${at}` }] });
-      const name = `of-${at}`;
-      await as(port).mounts.saveMounts({
-        mounts: [
-          {
-            name,
-            mountPath: `/${name}`,
-            driver: "Local",
-            sites: { all: true },
-            config: { root_folder_path: "/srv" },
-          },
-        ],
-      });
-      for (const site of ["one", "two"]) {
-        await sites.compareSite({ name: site });
-        await as(port).mounts.syncMounts({ site, names: [name] });
-      }
-    }
-  } finally {
-    await other.stop();
-  }
-  for (const site of [one, two]) {
-    expect(site.storages.rows.size).toBe(2);
-    expect([...site.clientIds]).toEqual(["mooring"]);
-  }
 });
