@@ -15,7 +15,8 @@ import { startFront } from "./upstream.ts";
 
 const { createSite, updateSite, syncSite, getSite, listSites } = SiteService.method;
 
-const chosen = sharedPortTransports.filter(({ name }) => /^(?:REST|Connect JSON)$/.test(name));
+/** Every other transport has the same outcomes. */
+const chosen = sharedPortTransports.filter(({ name }) => name === "REST");
 
 describe.each(chosen)("invalid input over $name", ({ name, open }) => {
   const ask = async (ports: Ports, method: DescMethod, members: object = {}) => {

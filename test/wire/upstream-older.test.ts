@@ -1,4 +1,5 @@
 import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
@@ -9,7 +10,8 @@ import { type FrontedSite, startFront } from "./upstream.ts";
 
 /** Settings of later versions: a public one and a private one. */
 const LACKS = ["share_summary_content", "multipart_chunk_size"];
-const { listSettings, getSetting, batchGetSettings, watchSettings } = SettingService.method;
+const { listSettings, getSetting, batchGetSettings, watchSettings, saveSettings } =
+  SettingService.method;
 const { getPublicSettings, watchPublicSettings } = PublicService.method;
 
 let front: FrontedSite;
@@ -116,6 +118,23 @@ describe.each(transports)("in front of an older server, over $name", ({ open, en
       expect([before, await list(`${before}${login}`)]).toEqual([before, "reply"]);
     for (const before of ["Basic ", "Bearer Bearer ", "Bearer", "Token "])
       expect([before, await list(`${before}${login}`)]).toEqual([before, "failure"]);
+  });
+
+  test("a value that the server refuses is named with the server's message", async () => {
+    if (!transport.carries(saveSettings)) return;
+    const refused = { key: "search_index", value: "meilisearch" };
+    const settings = [{ key: "site_title", value: "Taken" }, refused];
+    const by = { authorization: login };
+    expect(await invoke(transport, saveSettings, { settings }, by)).toMatchObject({
+      kind: "failure",
+      // REST has the code of the server's own envelope.
+      code: transport.protocol === "rest" ? 500 : transport.codeOf(Code.FailedPrecondition),
+      message: expect.stringMatching(
+        /not support index: meilisearch; the other settings were saved$/,
+      ),
+      fields: ["settings[1].value"],
+    });
+    expect(rowOf(await rows(login), "search_index")?.value).toBe("none");
   });
 
   test("the login of a user who is not an admin is refused in any form", async () => {

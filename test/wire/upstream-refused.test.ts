@@ -1,13 +1,9 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Code } from "@connectrpc/connect";
 import { afterEach, describe, expect, test } from "vitest";
-import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { newDatabaseFolder } from "../store/folder.ts";
-import { transports } from "./all-transports.ts";
 import { startService, TOKEN } from "./service.ts";
-import { invoke } from "./transport/transport.ts";
 import { type Answer, type FrontedSite, type FrontOptions, startFront } from "./upstream.ts";
 
 const soon = <T>(look: () => T) => expect.poll(look);
@@ -151,25 +147,6 @@ describe("a value that the server refuses", () => {
     ]);
     expect(replies.map(({ code }) => code)).toEqual([200, 500, 200]);
     await soon(() => shown("site_title", token)).toEqual(Array(4).fill("Mine"));
-  });
-});
-
-describe.each(transports.filter(({ name }) => name !== "Connect GET"))("over $name", (entry) => {
-  test("a refused value is FAILED_PRECONDITION with the field and the server's message", async () => {
-    const token = await open({ env: entry.env ?? {} });
-    const transport = entry.open(front.service);
-    const { saveSettings } = SettingService.method;
-    const settings = [{ key: "site_title", value: "Taken" }, REFUSED];
-    const outcome = await invoke(transport, saveSettings, { settings }, { authorization: token });
-    transport.close();
-    expect(outcome).toMatchObject({
-      kind: "failure",
-      // REST has the code of the server's own envelope.
-      code: transport.protocol === "rest" ? 500 : transport.codeOf(Code.FailedPrecondition),
-      message: `${MESSAGE}; the other settings were saved`,
-      fields: ["settings[1].value"],
-    });
-    expect(await shown("search_index", token)).toEqual(Array(4).fill("none"));
   });
 });
 
