@@ -116,13 +116,18 @@ const SPACE = /[ \t\n\r]+/y;
  */
 export function jsonErrorText(text: string): string {
   const offset = jsonErrorOffset(text);
-  const lines = text.slice(0, offset).split("\n");
-  // A character beyond U+FFFF is two units and one column.
-  const column = Array.from(lines.at(-1) ?? "").length + 1;
   const found = text.codePointAt(offset);
   const what =
     found === undefined
       ? "it ends too early"
       : `unexpected ${JSON.stringify(String.fromCodePoint(found))}`;
-  return `line ${lines.length}, column ${column}: ${what}`;
+  return `${jsonPositionText(text, offset)}: ${what}`;
+}
+
+/** Describes a position in a text, for instance `line 2, column 7`. */
+export function jsonPositionText(text: string, offset: number): string {
+  const lines = text.slice(0, offset).split("\n");
+  // A character beyond U+FFFF is two units and one column.
+  const column = Array.from(lines.at(-1) ?? "").length + 1;
+  return `line ${lines.length}, column ${column}`;
 }

@@ -204,6 +204,7 @@ const everywhere = [
   "error-text.ts",
   "is-object.ts",
   "json-error.ts",
+  "json-surrogate.ts",
   "own-value.ts",
   "sorted-json.ts",
   "pause.ts",

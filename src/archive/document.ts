@@ -310,7 +310,9 @@ export async function readArchive(
       ),
     ),
     unknown: [...read].flatMap(([name, { length: count }]) =>
-      known.has(name) || count === 0 ? [] : [{ name: name.slice(0, MAX_NAME), count }],
+      known.has(name) || count === 0
+        ? []
+        : [{ name: name.slice(0, MAX_NAME).toWellFormed(), count }],
     ),
   };
 }

@@ -161,5 +161,5 @@ const MAX_NAME = 64;
 function countOf(member: string, list: unknown): { name: string; count: number }[] {
   const count = Array.isArray(list) ? list.length : list;
   if (typeof count !== "number" || count <= 0) return [];
-  return [{ name: member.slice(0, MAX_NAME), count }];
+  return [{ name: member.slice(0, MAX_NAME).toWellFormed(), count }];
 }

@@ -92,7 +92,7 @@ function unknownItems(
   for (const name of values.keys()) {
     if (items.has(name)) continue;
     const description = message("ITEM_UNKNOWN", { hint: didYouMean(name, items.keys()) });
-    violations.push({ field: name.slice(0, LIMITS.name), description });
+    violations.push({ field: name.slice(0, LIMITS.name).toWellFormed(), description });
     if (violations.length === LIMITS.violations) break;
   }
   return violations;
@@ -170,6 +170,7 @@ function describeBounds(item: ConfigItem, value: number): Text | undefined {
 }
 
 function describeLength(item: ConfigItem, value: string): Text | undefined {
+  if (!value.isWellFormed()) return message("SURROGATE");
   const most = longestOf(item);
   return value.length > most && lengthOf(value) > most
     ? message("ITEM_TOO_LONG", { most })

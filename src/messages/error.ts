@@ -80,8 +80,8 @@ function errorInfo(text: Message) {
 
 function badRequestOf(violations: readonly Violation[]) {
   const fieldViolations = violations.map(({ field, description }) => ({
-    field,
-    description: description.toString(),
+    field: field.toWellFormed(),
+    description: description.toString().toWellFormed(),
     reason: description instanceof Message ? description.problem.id : "",
   }));
   return create(BadRequestSchema, { fieldViolations });

@@ -23,12 +23,15 @@ export class Message {
   readonly id: MessageId;
   readonly parameters: Readonly<Record<string, Parameter>>;
 
-  /** @param parameters texts of more than 1,000 characters are truncated. */
+  /**
+   * @param parameters texts of more than 1,000 characters are truncated, and halves of characters, such
+   *   as those at a cut, are replaced.
+   */
   constructor(id: MessageId, parameters: Readonly<Record<string, Parameter>>) {
     this.id = id;
-    this.parameters = Object.values(parameters).some(isTooLong)
+    this.parameters = Object.values(parameters).some(isUnfit)
       ? Object.fromEntries(
-          Object.entries(parameters).map(([name, value]) => [name, cutToLength(value)]),
+          Object.entries(parameters).map(([name, value]) => [name, shortened(value)]),
         )
       : parameters;
   }
@@ -59,13 +62,14 @@ export class Message {
 /** Maximum length of a text parameter, in characters. */
 const MAX_PARAMETER = 1_000;
 
-function isTooLong(value: Parameter): value is string {
-  return typeof value === "string" && value.length > MAX_PARAMETER;
+function isUnfit(value: Parameter): value is string {
+  return typeof value === "string" && (value.length > MAX_PARAMETER || !value.isWellFormed());
 }
 
-function cutToLength(value: Parameter): Parameter {
-  // A cut within a surrogate pair would leave half of it.
-  return isTooLong(value) ? `${value.slice(0, MAX_PARAMETER).toWellFormed()}…` : value;
+function shortened(value: Parameter): Parameter {
+  if (!isUnfit(value)) return value;
+  const end = value.length > MAX_PARAMETER ? "…" : "";
+  return `${value.slice(0, MAX_PARAMETER).toWellFormed()}${end}`;
 }
 
 /** Creates a message; every parameter of its text is required. */

@@ -1,6 +1,7 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Scalar } from "../drivers/item-value.ts";
 import { validateDriverConfig } from "../drivers/validate.ts";
+import { unpairedSurrogate } from "../json-surrogate.ts";
 import { failedPrecondition, type Violation } from "../messages/error.ts";
 import { type Message, message, problemAt, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
@@ -58,6 +59,8 @@ export interface MountInput {
 const NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]{0,63}$/u;
 /** Maximum size of all values of a mount, in bytes of UTF-8. */
 const MAX_BYTES = 65_536;
+/** The NUL character in JSON. */
+const ESCAPED_NUL = /(?<!\\)(?:\\\\)*\\u0000/;
 /** Members of the form that are not items of a mount but have their own members. */
 const OWN_MEMBERS = new Set(["mount_path", "driver", "disabled"]);
 
@@ -177,8 +180,12 @@ export function withMountInput(
         if (options.carries || isUnchecked(input.unchecked, at, value))
           warnings.push(problemAt(at, problem));
         else report(at, problem);
-  if (Buffer.byteLength(JSON.stringify(mount)) > MAX_BYTES)
+  const json = JSON.stringify(mount);
+  if (Buffer.byteLength(json) > MAX_BYTES)
     report("config", message("MOUNT_TOO_LARGE", { most: MAX_BYTES / 1_024 }));
+  // Also in values that are taken as they are: no message and no database could have them.
+  if (unpairedSurrogate(json) !== undefined) report("config", message("SURROGATE"));
+  if (ESCAPED_NUL.test(json)) report("config", message("NUL_CHARACTER"));
   return {
     mount,
     violations: [...violations, ...ofSites],

@@ -67,6 +67,7 @@ function hasType(value: unknown, like: RuleValues[RuleMember]): value is RuleVal
 function valueProblem(member: RuleMember, value: RuleValues[RuleMember]): Text | undefined {
   if (typeof value === "boolean") return undefined;
   if (typeof value !== "string") return usersProblem(value);
+  if (!value.isWellFormed()) return message("SURROGATE");
   if (member === "password") {
     if (value.length > MAX_PASSWORD) return message("ITEM_TOO_LONG", { most: MAX_PASSWORD });
     return CONTROL.test(value) ? message("CONTROL_CHARACTERS") : undefined;
@@ -79,7 +80,9 @@ function valueProblem(member: RuleMember, value: RuleValues[RuleMember]): Text |
 
 function usersProblem(users: readonly string[]): Text | undefined {
   if (users.length > MAX_USERS) return message("TOO_MANY_USER_NAMES", { most: MAX_USERS });
-  const at = users.findIndex((name) => name === "" || name.length > MAX_USER || CONTROL.test(name));
+  const at = users.findIndex(
+    (name) => name === "" || name.length > MAX_USER || CONTROL.test(name) || !name.isWellFormed(),
+  );
   return at < 0
     ? undefined
     : problemAt(`[${at}]`, message("USER_NAME_INVALID", { most: MAX_USER }));

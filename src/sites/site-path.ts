@@ -17,5 +17,6 @@ const MAX_PATH = 1_000;
 export function pathProblem(path: string): Message | undefined {
   if (path === "" || path.length > MAX_PATH)
     return message("LENGTH_OUT_OF_RANGE", { most: MAX_PATH });
+  if (!path.isWellFormed()) return message("SURROGATE");
   return /\p{Cc}/u.test(path) ? message("CONTROL_CHARACTERS") : undefined;
 }

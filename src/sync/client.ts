@@ -1,6 +1,7 @@
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { connect, type TLSSocket } from "node:tls";
+import { withoutUnpairedSurrogates } from "../json-surrogate.ts";
 import { message } from "../messages/message.ts";
 import { networkFailure, plainMessage, SiteFailure } from "./failure.ts";
 
@@ -127,7 +128,9 @@ function envelopeOf(
         : message("SITE_ANSWERS_OTHERWISE", { at, status, type: type.split(";", 1)[0] ?? "" }),
     );
   try {
-    const envelope = JSON.parse(body.toString("utf8")) as Partial<Envelope> | null;
+    const envelope = JSON.parse(
+      withoutUnpairedSurrogates(body.toString("utf8")),
+    ) as Partial<Envelope> | null;
     return { ...envelope, code: typeof envelope?.code === "number" ? envelope.code : status };
   } catch (error) {
     throw new SiteFailure("foreign", message("SITE_JSON_INVALID", { at }), { cause: error });

@@ -114,5 +114,5 @@ function readVisitor(me: unknown): Visitor {
   const isAdmin = Array.isArray(role) ? role.includes(2) : role === 2;
   if (!isAdmin) return { kind: "user" };
   const name = typeof username === "string" ? username.replace(/[^\x21-\x7e]/g, "?") : "";
-  return { kind: "admin", name: name.slice(0, 64) || "admin" };
+  return { kind: "admin", name: name.slice(0, 64).toWellFormed() || "admin" };
 }

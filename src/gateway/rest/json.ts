@@ -1,5 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { jsonErrorText } from "../../json-error.ts";
+import { jsonErrorText, jsonPositionText } from "../../json-error.ts";
+import { unpairedSurrogate } from "../../json-surrogate.ts";
 import { BadRequest, type MessageLimits } from "../../transport/body.ts";
 import { MAX_DEPTH, MESSAGE_LIMITS, textTooLong, tooManyValues } from "../../transport/decode.ts";
 import type { RequestForm } from "../settings.ts";
@@ -11,8 +12,8 @@ import { readJsonInteger } from "./value.ts";
  * @param options.digits false: such an integer becomes the nearest number. Default: true.
  * @param options.limits default: MESSAGE_LIMITS.
  * @param options.depth maximum number of levels of arrays and objects. Default: MAX_DEPTH.
- * @throws INVALID_ARGUMENT that says where the text is not UTF-8 or not JSON, or that it is beyond
- * the limits or the depth.
+ * @throws INVALID_ARGUMENT that says where the text is not UTF-8 or not JSON or has an unpaired
+ * surrogate, or that it is beyond the limits or the depth.
  */
 export function readJson(
   bytes: Uint8Array,
@@ -28,6 +29,9 @@ export function readJson(
 ): JsonValue {
   checkShape(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), limits, depth);
   const text = decodeUtf8(bytes);
+  const unpaired = unpairedSurrogate(text);
+  if (unpaired !== undefined)
+    refuse(`has an unpaired surrogate (${jsonPositionText(text, unpaired)})`);
   try {
     if (!digits || !LARGE.test(text)) return JSON.parse(text) as JsonValue;
     // TypeScript's types lack the third argument of a reviver.

@@ -118,7 +118,9 @@ async function reasonOfReply(
     }
     const reply = JSON.parse(text) as Readonly<Record<string, unknown>> | null;
     const reason = reasonIn.map((name) => reply?.[name]).find((each) => typeof each === "string");
-    return plainMessage(String(reason ?? ""), secrets).slice(0, MAX_REASON);
+    return plainMessage(String(reason ?? ""), secrets)
+      .slice(0, MAX_REASON)
+      .toWellFormed();
   } catch {
     return "";
   } finally {

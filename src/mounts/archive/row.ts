@@ -156,7 +156,7 @@ function extrasOf(row: StorageRow, form: DriverInfo | undefined): string[] {
     items.has(name) || Object.hasOwn(hidden, name) || itemKind(driver, name) === "learned";
   const names = (values: object, isOther: (name: string) => boolean): string[] =>
     Object.entries(values).flatMap(([name, value]) =>
-      isOther(name) && isSet(value) ? [name.slice(0, MAX_NAME)] : [],
+      isOther(name) && isSet(value) ? [name.slice(0, MAX_NAME).toWellFormed()] : [],
     );
   return [
     ...names(readAddition(row.addition) ?? {}, (name) => !isKnown(name)).map(

@@ -1,5 +1,6 @@
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { defaultOf, type Scalar } from "../../drivers/item-value.ts";
+import { withoutUnpairedSurrogates } from "../../json-surrogate.ts";
 import { ownValue, setOwn } from "../../own-value.ts";
 import { hiddenMembers, itemKind } from "./item-kind.ts";
 
@@ -44,10 +45,12 @@ const MAX_VALUES = 1_000;
 export function readAddition(text: string): Addition | undefined {
   if (hasMoreValues(text, MAX_VALUES)) return undefined;
   try {
-    const value = SourceJson.parse(text === "" ? "{}" : text, (_key, one, context) =>
-      typeof one === "number" && context?.source !== undefined && String(one) !== context.source
-        ? SourceJson.rawJSON(context.source)
-        : one,
+    const value = SourceJson.parse(
+      text === "" ? "{}" : withoutUnpairedSurrogates(text),
+      (_key, one, context) =>
+        typeof one === "number" && context?.source !== undefined && String(one) !== context.source
+          ? SourceJson.rawJSON(context.source)
+          : one,
     );
     return value !== null && typeof value === "object" && !Array.isArray(value)
       ? (value as Addition)

@@ -42,7 +42,7 @@ export function createSettingClient({ at, call }: Pick<SiteClient, "at" | "call"
       // Only Mooring has these members.
       if (rows.some((row) => "managed" in row && "secret" in row))
         throw new SiteFailure("mooring", message("SITE_IS_MOORING", { at }));
-      return rows.map(wellFormed);
+      return rows;
     },
     save: async (rows, options) => {
       await call("POST", "/api/admin/setting/save", rows, options);
@@ -64,13 +64,6 @@ export async function answers({ call }: Pick<SiteClient, "call">): Promise<boole
     if (error instanceof SiteFailure) return false;
     throw error;
   }
-}
-
-/** Row without lone surrogates, which are possible in JSON and not in UTF-8. */
-function wellFormed(row: SiteRow): SiteRow {
-  if (TEXTS.every((name) => row[name].isWellFormed())) return row;
-  const texts = Object.fromEntries(TEXTS.map((name) => [name, row[name].toWellFormed()]));
-  return { ...row, ...texts };
 }
 
 const TEXTS = ["key", "value", "type", "options", "help"] as const;
