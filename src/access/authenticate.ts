@@ -13,7 +13,7 @@ import type { Throttle } from "./throttle.ts";
 import { readToken, TOKEN_PREFIX } from "./token-text.ts";
 
 /** Finds the caller of a token. */
-export interface Identity {
+export interface CallerSource {
   /**
    * Applies the changes of all processes. Calls in the same event-loop tick share one check.
    *
@@ -25,14 +25,14 @@ export interface Identity {
    *
    * @returns undefined for an invalid token.
    */
-  whose(
+  callerOf(
     token: string,
     call?: Pick<Call, "header" | "peer">,
   ): Caller | undefined | Promise<Caller | undefined>;
 }
 
 /** Authorization of calls. */
-export interface Access {
+export interface Authentication {
   /**
    * Admits a call by its headers, before its body is read. Calls of one event-loop tick are admitted
    * together. The token is sent raw or as `Bearer …` (docs/rest-contract.md, section 5; RFC 6750,
@@ -61,14 +61,18 @@ const WRONG = message("TOKEN_WRONG");
 const WRONG_OF_PRINCIPAL = message("SCOPED_TOKEN_WRONG");
 
 /**
- * @param identity finds the callers of tokens.
+ * @param source finds the callers of tokens.
  * @param throttle counts wrong tokens.
  * @param localize adds an error's message in the language of the call.
  */
-export function createAccess(identity: Identity, throttle: Throttle, localize: Localize): Access {
+export function createAuthentication(
+  source: CallerSource,
+  throttle: Throttle,
+  localize: Localize,
+): Authentication {
   const findCaller = (token: string, call?: Call): Promise<Caller | undefined> =>
-    identity.fresh().then(
-      () => identity.whose(token, call),
+    source.fresh().then(
+      () => source.callerOf(token, call),
       (error: unknown) => {
         throw toConnectError(error);
       },
@@ -98,9 +102,9 @@ export function createAccess(identity: Identity, throttle: Throttle, localize: L
       const token = readToken(call.header("authorization"));
       if (token === "") return fail(unauthenticated(MISSING));
       // One `then` in the usual case: each promise is garbage of every call.
-      return identity.fresh().then(() => {
+      return source.fresh().then(() => {
         try {
-          const found = identity.whose(token, call);
+          const found = source.callerOf(token, call);
           if (!(found instanceof Promise)) return admitCaller(call, token, found);
           return found
             .catch((error: unknown) => {

@@ -282,7 +282,7 @@ async function forgetTokens(trx: Transaction<Database>, ids: readonly string[], 
 }
 
 /** Version of the last deletion of tokens; 0: none. */
-async function readForgotten(db: Kysely<Database> | Transaction<Database>): Promise<number> {
+async function readForgotten(db: Db): Promise<number> {
   return Number((await readMeta(db, FORGOTTEN)) ?? 0);
 }
 

@@ -21,21 +21,14 @@ import {
 } from "../../gen/mooring/v1/access_service_pb.js";
 import { originOf } from "../audit/entry.ts";
 import { type CallInfo, callKey } from "../gateway/call.ts";
-import { type AccessCaller, createChange } from "./change.ts";
+import type { AccessCaller } from "./change.ts";
 import { ADMIN_NAME, admissionOf, grantOf } from "./grant.ts";
-import { createPrincipalService, type PrincipalService } from "./principal.ts";
-import type { AccessRegistry } from "./registry.ts";
-import type { AccessStore } from "./store.ts";
-import { createTokenService, type TokenService, type TokenView } from "./token.ts";
-
-/** Service of the rpcs. */
-export interface AccessManager extends AccessService {
-  /** Expiry of a token, in milliseconds since 1970 UTC; undefined: none, or unknown token. */
-  endOf(tokenId: string): number | undefined;
-}
+import type { AccessService } from "./service.ts";
+import type { StoredPrincipal } from "./store.ts";
+import type { TokenView } from "./token.ts";
 
 /** Implements AccessService. */
-export function accessImpl(access: AccessManager): ServiceImpl<typeof AccessServiceDesc> {
+export function accessImpl(access: AccessService): ServiceImpl<typeof AccessServiceDesc> {
   return {
     listPrincipals: (page) => {
       const { items, next } = access.principals(page);
@@ -114,10 +107,8 @@ function time(ms: number | null | undefined) {
   return ms === null || ms === undefined ? undefined : timestampFromMs(ms);
 }
 
-type PrincipalView = ReturnType<AccessService["principals"]>["items"][number];
-
-function principalOf({ name, kind, createdAt, createdBy, disabledAt }: PrincipalView): Principal {
-  return withoutAbsent(PrincipalSchema, {
+function principalOf({ name, kind, createdAt, createdBy, disabledAt }: StoredPrincipal): Principal {
+  return create(PrincipalSchema, {
     name,
     kind: kind === "person" ? PrincipalKind.PERSON : PrincipalKind.PROGRAM,
     createTime: time(createdAt),
@@ -128,7 +119,7 @@ function principalOf({ name, kind, createdAt, createdBy, disabledAt }: Principal
 
 function tokenOf({ token, principal, isActive, expiresSoon, use }: TokenView): Token {
   const ends = [token.expiresAt, token.notAfter].filter((end) => end !== null);
-  return withoutAbsent(TokenSchema, {
+  return create(TokenSchema, {
     id: token.id,
     principal,
     scopes: [...token.scopes],
@@ -145,28 +136,4 @@ function tokenOf({ token, principal, isActive, expiresSoon, use }: TokenView): T
     active: isActive,
     endsSoon: expiresSoon,
   });
-}
-
-type Made = typeof PrincipalSchema | typeof TokenSchema;
-
-/** `create` does not accept undefined members. */
-function withoutAbsent<S extends Made>(schema: S, members: object) {
-  const present = Object.entries(members).filter(([, value]) => value !== undefined);
-  return create(schema, Object.fromEntries(present) as never);
-}
-
-/** Principals and tokens. A change that ends rights resolves when no process accepts them. */
-interface AccessService extends PrincipalService, TokenService {}
-
-export interface AccessServiceDeps {
-  readonly store: AccessStore;
-  readonly registry: AccessRegistry;
-  readonly randomBytes: (size: number) => Buffer;
-  /** Ends the streams of tokens that are no longer valid. */
-  readonly changed: () => Promise<void>;
-}
-
-export function createAccessService(deps: AccessServiceDeps): AccessService {
-  const parts = { ...deps, change: createChange(deps) };
-  return { ...createPrincipalService(parts), ...createTokenService(parts) };
 }

@@ -1,13 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { createAccessPart } from "../access/archive/part.ts";
-import { type Access, createAccess, type Identity } from "../access/authenticate.ts";
+import {
+  type Authentication,
+  type CallerSource,
+  createAuthentication,
+} from "../access/authenticate.ts";
 import { createChange } from "../access/change.ts";
 import { startDeletion } from "../access/deletion.ts";
 import { startExpiryNotice } from "../access/expiry.ts";
 import { ADMIN_NAME, type Caller, ROOT } from "../access/grant.ts";
 import { createLastUse } from "../access/last-use.ts";
 import { type AccessRegistry, openAccessRegistry } from "../access/registry.ts";
-import { type AccessManager, createAccessService } from "../access/rpc.ts";
+import { type AccessService, createAccessService } from "../access/service.ts";
 import type { AccessStore } from "../access/store.ts";
 import type { Throttle } from "../access/throttle.ts";
 import { isWellFormed, TOKEN_PREFIX } from "../access/token-text.ts";
@@ -43,7 +47,7 @@ export interface AccessParts {
     readonly tryAcquireJobSlot: LedgerStore["tryAcquireJobSlot"];
     onNews(listener: () => void): void;
   };
-  /** The upstream, whose admins are admitted too; it is opened after the access. */
+  /** The upstream, callerOf admins are admitted too; it is opened after the access. */
   readonly upstream: Pick<Upstream, "identify"> | undefined;
   readonly throttle: Throttle;
   readonly localize: Localize;
@@ -54,8 +58,8 @@ export interface AccessParts {
 
 /** Access of callers, from the database and the upstream. */
 export interface OpenAccess {
-  readonly authentication: Access;
-  readonly manager: AccessManager;
+  readonly authentication: Authentication;
+  readonly manager: AccessService;
   /** Principals and tokens in archives. */
   readonly archivePart: StorePart;
   /** Ends the background jobs. */
@@ -81,7 +85,11 @@ export async function openAccess({
     now: Date.now,
     used: lastUse.note,
   });
-  const authentication = createAccess(identityBy(ledger, registry, upstream), throttle, localize);
+  const authentication = createAuthentication(
+    callerSource(ledger, registry, upstream),
+    throttle,
+    localize,
+  );
   const rightsNow = (): string =>
     `${registry.readings()} ${ledger.snapshot().get(SETTINGS, TOKEN_KEY)?.value ?? ""}`;
   let rights = rightsNow();
@@ -142,7 +150,7 @@ export async function openAccess({
   });
   return {
     authentication,
-    manager: { ...manager, endOf: registry.endOf },
+    manager,
     archivePart: createAccessPart({
       registry,
       randomBytes,
@@ -173,11 +181,11 @@ const ADMIN: Caller = { name: ADMIN_NAME, tokenId: "", grant: ROOT };
  * Identifies tokens: tokens of principals by the registry, the permanent token at the newest revision of
  * any process, other tokens by the upstream. A token with a wrong checksum is not looked up.
  */
-export function identityBy(
+export function callerSource(
   ledger: Pick<Ledger, "freshUnshared" | "snapshot">,
   registry: Pick<AccessRegistry, "fresh" | "find">,
   upstream: Pick<Upstream, "identify"> | undefined,
-): Identity {
+): CallerSource {
   const equals = createTokenComparison();
   // A permanent token may have the form of a principal's token.
   const admin = (sent: string): Caller | undefined =>
@@ -190,7 +198,7 @@ export function identityBy(
       );
       return readings.length === 0 ? undefined : Promise.all(readings);
     }),
-    whose: (sent, call) => {
+    callerOf: (sent, call) => {
       if (isWellFormed(sent)) return registry.find(sent, () => call?.peer ?? "") ?? admin(sent);
       const caller = admin(sent);
       if (caller !== undefined) return caller;

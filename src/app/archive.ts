@@ -4,6 +4,7 @@ import type { StorePart } from "../archive/part.ts";
 import { type Cost, createPassphraseCipher, type DeriveKey } from "../archive/passphrase.ts";
 import type { Config } from "../config/config.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
+import { newId } from "../incidents/new-id.ts";
 import { createWebhookPart } from "../incidents/webhook/archive/part.ts";
 import type { WebhookRegistry } from "../incidents/webhook/registry.ts";
 import type { Draft } from "../ledger/draft.ts";
@@ -54,7 +55,6 @@ export function openArchive(
   const { ledger, settings, definitionOf } = deps.services;
   const { snapshot } = ledger;
   const isSecret = (key: string): boolean => snapshot().get(SETTINGS, key)?.secret === true;
-  const newId = (): string => randomBytes(9).toString("base64url");
   const now = Date.now;
   const sites = createSitePart({
     registry,
@@ -62,7 +62,7 @@ export function openArchive(
     isSecret,
     maxValueBytes,
     now,
-    newId,
+    newId: () => randomBytes(9).toString("base64url"),
     effects: deps.effects,
     managedBy: (name) => deps.declaredBy("sites", name),
   });
@@ -101,8 +101,7 @@ export function openArchive(
         siteNames,
         managedBy: (name) => deps.declaredBy("webhooks", name),
         now,
-        // Hexadecimal: an argument of a command must not begin with a hyphen.
-        newId: () => randomBytes(9).toString("hex"),
+        newId,
       }),
       deps.access,
     ],

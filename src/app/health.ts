@@ -25,10 +25,10 @@ export function createHealth(services: readonly string[]): HealthStatus {
   const names = ["", ...services];
   let status = Status.NOT_SERVING;
   let closed = false;
-  let { promise: changed, resolve: tell } = Promise.withResolvers<void>();
+  let { promise: changed, resolve: notify } = Promise.withResolvers<void>();
   const wake = (): void => {
-    tell();
-    ({ promise: changed, resolve: tell } = Promise.withResolvers<void>());
+    notify();
+    ({ promise: changed, resolve: notify } = Promise.withResolvers<void>());
   };
   const statusOf = (service: string): Status =>
     names.includes(service) ? status : Status.SERVICE_UNKNOWN;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import type { Access } from "../access/authenticate.ts";
+import type { Authentication } from "../access/authenticate.ts";
 import { admissionOf } from "../access/grant.ts";
 import { publicMethods } from "../access/requirement.ts";
 import type { Config } from "../config/config.ts";
@@ -43,9 +43,9 @@ import { forwardToUpstream, type UpstreamParts } from "./sites.ts";
 export interface ServersDeps extends Omit<UpstreamParts, "requestId"> {
   readonly methods: readonly Method[];
   /** Admits a call by its headers. */
-  readonly admit: Access["admit"];
+  readonly admit: Authentication["admit"];
   /** Checks a token alone. */
-  readonly check: Access["check"];
+  readonly check: Authentication["check"];
   readonly observer: Required<CallObserver>;
   readonly slowReaders: SlowReaders;
   /** Byte budget of incomplete requests. */
@@ -207,7 +207,7 @@ function aboutContract(config: Config, { methods, version, checks }: ServersDeps
       title: "Mooring",
       version: version.replace(/^v/, ""),
       description:
-        "The REST interface. Replies have an envelope whose `code` is the outcome of the call. " +
+        "The REST interface. Replies have an envelope callerOf `code` is the outcome of the call. " +
         "The same contract is served over gRPC, gRPC-Web and Connect.",
       methods,
       comments: readContractComments(),

@@ -3,7 +3,7 @@ import { publicMethods, requirementOf } from "../access/requirement.ts";
 import { readToken, TOKEN_PREFIX } from "../access/token-text.ts";
 import type { Config } from "../config/config.ts";
 import { createMethods } from "../gateway/method.ts";
-import { type CallObserver, countStreams, tellAll } from "../gateway/observer.ts";
+import { type CallObserver, combineObservers, countStreams } from "../gateway/observer.ts";
 import { reportInterceptor } from "../gateway/report.ts";
 import { createTranslations } from "../messages/language.ts";
 import { createLocalize, localizeFailure } from "../messages/localize.ts";
@@ -102,7 +102,12 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
   const { authentication, audit, settings, upstream } = services;
   const health = createHealth(servedServices.map(({ typeName }) => typeName));
   const toLog = { ended: logCalls(log) };
-  const observer = tellAll([streams, toLog, auditRefusals(audit), ...(deps.observers ?? [])]);
+  const observer = combineObservers([
+    streams,
+    toLog,
+    auditRefusals(audit),
+    ...(deps.observers ?? []),
+  ]);
   const methods = createMethods(createRoutes(services, health, translations), [
     reportInterceptor(observer, () => performance.now(), localizeFailure(localize)),
     authentication.interceptor,

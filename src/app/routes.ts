@@ -14,7 +14,8 @@ import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
 import { StatusService } from "../../gen/mooring/v1/status_service_pb.js";
 import { UserService } from "../../gen/mooring/v1/user_service_pb.js";
 import { WebhookService } from "../../gen/mooring/v1/webhook_service_pb.js";
-import { type AccessManager, accessImpl } from "../access/rpc.ts";
+import { accessImpl } from "../access/rpc.ts";
+import type { AccessService as Accesses } from "../access/service.ts";
 import type { Archive } from "../archive/archive.ts";
 import { archiveImpl } from "../archive/rpc.ts";
 import type { Recorder } from "../audit/recorder.ts";
@@ -58,7 +59,7 @@ export interface Services
   readonly backups: Backups;
   readonly backupState: () => ScheduleState;
   readonly status: Statuses;
-  readonly access: AccessManager;
+  readonly access: Accesses;
   readonly audit: Audit & Recorder;
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { availableParallelism } from "node:os";
-import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promises";
 import { cliVariables } from "../cli/world.ts";
 import { type Config, parseConfig } from "../config/config.ts";
 import { databaseName, inMemory } from "../config/database.ts";
@@ -83,8 +83,7 @@ async function run(config: Config): Promise<void> {
   } catch (error) {
     const { explainRunning } = await import("./running-service.ts");
     const problem = (await explainRunning(error, config.listen)) ?? errorText(error);
-    process.stderr.write(`mooring: ${problem}
-`);
+    process.stderr.write(`mooring: ${problem}\n`);
     // Listening sockets would keep the process alive.
     process.exit(EXIT.failed);
   }
@@ -116,7 +115,7 @@ async function work(config: Config): Promise<void> {
     version,
     observers: [metrics, tracing].flatMap((of) => of?.observer ?? []),
     onTransaction: metrics?.committed,
-    showToken: (token) => tellToken(token, config),
+    showToken: (token) => printToken(token, config),
   });
   metrics?.measure(mooring.gauges);
   const stop = endOnce(log, async () => {
@@ -147,7 +146,7 @@ async function work(config: Config): Promise<void> {
   setTimeout(flushCompileCache, 5_000).unref();
 }
 
-function tellToken(token: string, { database }: Config): void {
+function printToken(token: string, { database }: Config): void {
   const again =
     database.dialect === "postgres" || database.filename === inMemory
       ? ""
@@ -176,7 +175,7 @@ async function loadProgram({ database }: Config): Promise<void> {
   ];
   for (const load of parts) {
     await load();
-    for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+    for (let tick = 0; tick < 3; tick += 1) await nextTick();
   }
 }
 

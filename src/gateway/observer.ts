@@ -20,7 +20,7 @@ export interface CallObserver {
 }
 
 /** Combines observers. */
-export function tellAll(observers: readonly CallObserver[]): Required<CallObserver> {
+export function combineObservers(observers: readonly CallObserver[]): Required<CallObserver> {
   return {
     started: (desc, call) => {
       for (const { started } of observers) started?.(desc, call);

@@ -1,10 +1,10 @@
-import { randomBytes } from "node:crypto";
 import type { SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
 import { createDayService, type DayService } from "./days/service.ts";
 import { type FollowDeps, followIncidents, type IncidentFollower } from "./follow.ts";
 import type { Incident, IncidentEvent } from "./incident.ts";
 import { createIncidentNames, type IncidentNames } from "./names.ts";
+import { newId } from "./new-id.ts";
 import { createIncidentService, type IncidentService } from "./service.ts";
 import type { ExpiringToken } from "./watch-condition.ts";
 import { openWebhooks, type WebhookEvents, type WebhooksDeps } from "./webhook/open.ts";
@@ -125,9 +125,4 @@ export async function startIncidents(deps: IncidentsDeps): Promise<Incidents> {
       await follower.stop();
     },
   };
-}
-
-/** A new id. Hexadecimal: an argument of a command must not begin with a hyphen. */
-function newId(): string {
-  return randomBytes(9).toString("hex");
 }

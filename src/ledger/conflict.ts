@@ -54,19 +54,19 @@ export async function explainConflict(
     rights === undefined
       ? since
       : since.filter(({ changes }) => changes.some((each) => rights.canReadChange(each)));
-  const told =
+  const reason =
     since.length === 0
       ? `revision ${expected} does not exist in this database`
       : [
           `${what} has changed since revision ${expected}`,
           seen.length === 0
             ? "changes outside the limits of this token"
-            : seen.map((summary) => tell(summary, { nameOf, rights })).join("; "),
+            : seen.map((summary) => describe(summary, { nameOf, rights })).join("; "),
         ].join(": ");
-  return new ServiceError(Code.Aborted, message("NOTHING_CHANGED", { reason: told }));
+  return new ServiceError(Code.Aborted, message("NOTHING_CHANGED", { reason }));
 }
 
-function tell(
+function describe(
   { revision, time, actor, transport, changes }: RevisionSummary,
   {
     nameOf,
@@ -76,8 +76,8 @@ function tell(
     readonly rights: ReadRights | undefined;
   },
 ): string {
-  const told = changes.filter((change) => rights?.canReadChange(change) ?? true);
-  const keys = told.map(nameOf);
+  const shown = changes.filter((change) => rights?.canReadChange(change) ?? true);
+  const keys = shown.map(nameOf);
   const listed = keys.length > NAMED ? `${keys.slice(0, NAMED).join(", ")} …` : keys.join(", ");
   return `revision ${revision} by ${actor} (${transport}) at ${new Date(time).toISOString()}: ${listed}`;
 }

@@ -3,7 +3,7 @@ import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { createAccess, type Identity } from "../../src/access/authenticate.ts";
+import { type CallerSource, createAuthentication } from "../../src/access/authenticate.ts";
 import {
   Admission,
   type Caller,
@@ -57,14 +57,14 @@ type Found = Caller | undefined | Promise<Caller | undefined>;
 
 /** Access over a fake identity with fixed callers for some tokens. */
 function accessOf(callers: Record<string, () => Found> = { right: () => reader }, perMinute = 0) {
-  const identity = {
-    fresh: vi.fn<Identity["fresh"]>(async () => undefined),
-    whose: vi.fn<Identity["whose"]>((token) => callers[token]?.()),
+  const source = {
+    fresh: vi.fn<CallerSource["fresh"]>(async () => undefined),
+    callerOf: vi.fn<CallerSource["callerOf"]>((token) => callers[token]?.()),
   };
-  const access = createAccess(identity, createThrottle({ perMinute }), (error) =>
+  const access = createAuthentication(source, createThrottle({ perMinute }), (error) =>
     Object.assign(error as object, { localized: true }),
   );
-  return { access, identity, callers };
+  return { access, source, callers };
 }
 
 const failureOf = (work: () => unknown) => thrown(ConnectError, work);
@@ -89,19 +89,19 @@ test("the public methods are exactly these", () => {
 
 describe("admission", () => {
   test("admits public methods without a read of the database, asynchronously", async () => {
-    const { access, identity } = accessOf();
+    const { access, source } = accessOf();
     const call = new TestCall(ping);
     const admitted = access.admit(call);
     expect(admitted).toBeInstanceOf(Promise);
     await admitted;
     expect([call.actor, call.principal]).toEqual([undefined, undefined]);
-    expect(identity.fresh).not.toHaveBeenCalled();
+    expect(source.fresh).not.toHaveBeenCalled();
   });
 
   test.each(["right", "Bearer right"])(
     "with %s has the right of the token's caller",
     async (header) => {
-      const { access, identity } = accessOf();
+      const { access, source } = accessOf();
       const call = new TestCall(listSettings, header);
       const before = performance.now();
       await access.admit(call);
@@ -111,8 +111,8 @@ describe("admission", () => {
       );
       const { at, until, tokenId } = call.principal as Admission;
       expect([at >= before, until, tokenId]).toEqual([true, 500, "id"]);
-      expect(identity.fresh).toHaveBeenCalledOnce();
-      expect(identity.whose).toHaveBeenCalledWith("right", call);
+      expect(source.fresh).toHaveBeenCalledOnce();
+      expect(source.callerOf).toHaveBeenCalledWith("right", call);
     },
   );
 
@@ -158,8 +158,8 @@ describe("admission", () => {
   });
 
   test("fails with UNAVAILABLE when rights cannot be read", async () => {
-    const { access, identity } = accessOf();
-    identity.fresh.mockRejectedValue(unavailable(message("NOT_ADMIN")));
+    const { access, source } = accessOf();
+    source.fresh.mockRejectedValue(unavailable(message("NOT_ADMIN")));
     const failure = await failureOf(() => access.admit(new TestCall(listSettings, "right")));
     expect(failure).toMatchObject({ code: Code.Unavailable, localized: true });
     expect(await failureOf(() => access.check("right"))).toMatchObject({ code: Code.Unavailable });
@@ -203,7 +203,7 @@ describe("a call that was admitted", () => {
     const fixture = accessOf();
     const request = { method: listSettings, call: admitted(listSettings, NOW - 1) };
     expect(await pass(fixture, request)).toBe(reply);
-    expect(fixture.identity.whose).not.toHaveBeenCalled();
+    expect(fixture.source.callerOf).not.toHaveBeenCalled();
     const next = vi.fn();
     const none = () =>
       pass(fixture, { method: listSettings, call: new TestCall(listSettings) }, next);
@@ -220,7 +220,7 @@ describe("a call that was admitted", () => {
     const contextValues = createContextValues().set(callKey, info);
     const fixture = accessOf();
     expect(await pass(fixture, { method: listSettings, contextValues })).toBe(reply);
-    expect(fixture.identity.whose).not.toHaveBeenCalled();
+    expect(fixture.source.callerOf).not.toHaveBeenCalled();
     expect(await failureOf(() => pass(fixture, { method: listSettings }))).toMatchObject(MISSING);
   });
 

@@ -3,7 +3,7 @@ import { onTestFinished, vi } from "vitest";
 import type { AccessCaller } from "../../src/access/change.ts";
 import { type Grant, ROOT } from "../../src/access/grant.ts";
 import { openAccessRegistry } from "../../src/access/registry.ts";
-import { createAccessService } from "../../src/access/rpc.ts";
+import { createAccessService } from "../../src/access/service.ts";
 import type { AccessStore } from "../../src/access/store.ts";
 import { Message } from "../../src/messages/message.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";

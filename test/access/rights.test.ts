@@ -57,7 +57,7 @@ const writes =
   (before: SettingItem | undefined, after: SettingItem | undefined): void =>
     requireWrite({ kind: SETTINGS, key: (before ?? after)?.key ?? "", before, after });
 
-describe("needWrite", () => {
+describe("requireWrite", () => {
   const inside = item("boat", GROUP);
   const outside = item("boat", 1);
   const named = item("key", 1);
@@ -73,26 +73,26 @@ describe("needWrite", () => {
     ["a new setting whose name is allowed", undefined, named, true],
     ["nothing at all", undefined, undefined, true],
   ])("with limits: %s", (_, before, after, allowed) => {
-    const needWrite = writes(byLimits(`group:${GROUP}`, "key:key"));
+    const requireWriteOf = writes(byLimits(`group:${GROUP}`, "key:key"));
     const expected = limitedTo(`group:${GROUP}, key:key`);
-    const failed = failure(() => needWrite(before, after));
+    const failed = failure(() => requireWriteOf(before, after));
     if (allowed) expect(failed).toBe(undefined);
     else expect(failed).toMatchObject(expected);
   });
 
   test("without limits every setting but the permanent token may be written", () => {
-    const needWrite = writes(byScopes("settings:write"));
-    needWrite(undefined, inside);
-    needWrite(outside, inside);
-    needWrite(outside, undefined);
+    const requireWriteOf = writes(byScopes("settings:write"));
+    requireWriteOf(undefined, inside);
+    requireWriteOf(outside, inside);
+    requireWriteOf(outside, undefined);
     const token = item(TOKEN_KEY, GROUP, true);
     const refused = {
       code: Code.PermissionDenied,
       message: "only the permanent admin token can change the permanent admin token",
     };
-    expect(failure(() => needWrite(token, token))).toMatchObject(refused);
-    expect(failure(() => needWrite(token, undefined))).toMatchObject(refused);
-    expect(failure(() => needWrite(undefined, token))).toMatchObject(refused);
+    expect(failure(() => requireWriteOf(token, token))).toMatchObject(refused);
+    expect(failure(() => requireWriteOf(token, undefined))).toMatchObject(refused);
+    expect(failure(() => requireWriteOf(undefined, token))).toMatchObject(refused);
     writes(rights(ROOT))(token, token);
     writes(rights(ROOT))(undefined, token);
   });

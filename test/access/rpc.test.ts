@@ -9,7 +9,8 @@ import {
   RotateTokenRequestSchema,
 } from "../../gen/mooring/v1/access_service_pb.js";
 import { Admission, createGrant, type Grant, ROOT } from "../../src/access/grant.ts";
-import { type AccessManager, accessImpl } from "../../src/access/rpc.ts";
+import { accessImpl } from "../../src/access/rpc.ts";
+import type { AccessService as AccessRules } from "../../src/access/service.ts";
 import type { StoredPrincipal, StoredToken } from "../../src/access/store.ts";
 import type { TokenView } from "../../src/access/token.ts";
 import { type CallInfo, callKey } from "../../src/gateway/call.ts";
@@ -57,7 +58,7 @@ function served(view: TokenView = VIEW, principal: StoredPrincipal = PRINCIPAL) 
     expiringTokens: () => [],
     unrenewedTokens: () => [],
     endOf: vi.fn((id: string) => (id === TOKEN.id ? 9_000 : undefined)),
-  } satisfies AccessManager;
+  } satisfies AccessRules;
   return { access, rpc: accessImpl(access) };
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
 import { makeToken } from "../../src/access/token-text.ts";
-import { identityBy } from "../../src/app/access.ts";
+import { callerSource } from "../../src/app/access.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 
 const ledgerOf = (token: string): Pick<Ledger, "freshUnshared" | "snapshot"> =>
@@ -10,7 +10,7 @@ const ledgerOf = (token: string): Pick<Ledger, "freshUnshared" | "snapshot"> =>
 async function identified(sent: string, permanent = "the permanent token") {
   const registry = { fresh: vi.fn(), find: vi.fn() };
   const upstream = { identify: vi.fn() };
-  const caller = await identityBy(ledgerOf(permanent), registry, upstream).whose(sent);
+  const caller = await callerSource(ledgerOf(permanent), registry, upstream).callerOf(sent);
   return { registry, upstream, caller };
 }
 

@@ -164,15 +164,15 @@ export interface Place {
  */
 export function watchPlace(path: string, notify: Notify = () => undefined): Place {
   const loss = watchFiles(path);
-  let told: string | undefined;
+  let reported: string | undefined;
   /** Whether the last write has found no space: a quota is not visible in the free space. */
   let isFull = false;
   const check = (): string | undefined => {
     const lost = loss();
-    if (lost === told) return lost;
+    if (lost === reported) return lost;
     if (lost !== undefined) notify("error", `${lost}: saves are refused; ${CURE}`);
     else notify("info", `the files of the database ${path} were restored`);
-    told = lost;
+    reported = lost;
     return lost;
   };
   const onError = (error: unknown): void => notify("error", `the database's files: ${error}`);
