@@ -339,7 +339,7 @@ function readEntry(
   report: (problem: Text) => void,
 ): ReadEntry | undefined {
   if (!isObject(given)) {
-    report("is not an object");
+    report(message("ENTRY_NOT_OBJECT"));
     return undefined;
   }
   const { [identifier]: name, secrets = {}, sealed = [], omitted = [], ...content } = given;

@@ -26,7 +26,7 @@ export function readMembers(content: Readonly<Record<string, unknown>>): Members
   const read = <T>(
     name: string,
     absent: T,
-    form: string,
+    form: Message,
     as: (value: unknown) => T | undefined,
   ): T => {
     const value = content[name];
@@ -39,31 +39,32 @@ export function readMembers(content: Readonly<Record<string, unknown>>): Members
   const isText = (value: unknown): value is string =>
     typeof value === "string" && !value.includes("\0");
   return {
-    text: (name) => read(name, "", "text", (value) => (isText(value) ? value : undefined)),
+    text: (name) =>
+      read(name, "", message("KIND_TEXT"), (value) => (isText(value) ? value : undefined)),
     shortText: (name, most) =>
-      read(name, "", `a text of at most ${most} characters`, (value) =>
+      read(name, "", message("FORM_SHORT_TEXT", { most }), (value) =>
         isText(value) && value.length <= most ? value : undefined,
       ),
     choice: (name, choices) =>
-      read(name, choices[0], choices.join(" or "), (value) =>
+      read(name, choices[0], message("FORM_CHOICE", { options: choices.join(", ") }), (value) =>
         value === "" ? choices[0] : choices.find((each) => each === value),
       ),
     flag: (name) =>
-      read(name, false, "true or false", (value) =>
+      read(name, false, message("KIND_BOOLEAN"), (value) =>
         typeof value === "boolean" ? value : undefined,
       ),
     texts: (name) =>
-      read<readonly string[]>(name, [], "a list of texts", (value) =>
+      read<readonly string[]>(name, [], message("FORM_TEXTS"), (value) =>
         Array.isArray(value) && value.every(isText) ? value : undefined,
       ),
     textMap: (name) =>
-      read<Readonly<Record<string, string>>>(name, {}, "an object with texts", (value) =>
+      read<Readonly<Record<string, string>>>(name, {}, message("FORM_TEXT_MAP"), (value) =>
         isObject(value) && Object.values(value).every(isText)
           ? (value as Record<string, string>)
           : undefined,
       ),
     time: (name) =>
-      read<number | undefined>(name, undefined, "a time in ISO 8601", (value) => {
+      read<number | undefined>(name, undefined, message("FORM_TIME"), (value) => {
         const time = isText(value) ? Date.parse(value) : Number.NaN;
         return Number.isNaN(time) ? undefined : time;
       }),

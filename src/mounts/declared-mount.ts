@@ -1,5 +1,5 @@
 import { isObject } from "../is-object.ts";
-import type { Text } from "../messages/message.ts";
+import { message, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import type { MountInput, OverrideInput, ValueInput } from "./input.ts";
 
@@ -16,30 +16,33 @@ const MEMBERS = [
 ];
 const OVERRIDE = ["path", "config", "members"];
 
+/** Message about a member of a wrong type. */
+type MemberProblem = "VALUE_NOT_TEXT" | "VALUE_NOT_SWITCH" | "CONTENT_OF_ENTRY" | "SITES_OF_ENTRY";
+
 /** Reports the problem of a member, by its path in the mount. */
 export type Complain = (path: readonly string[], reason: Text) => void;
 
 /** Reads a mount in the form of the file of mounts and of archives. Problems never quote a value. */
 export function readDeclared(name: string, given: unknown, complain: Complain): MountInput {
   if (!isObject(given)) {
-    complain([], `${quoted(name)} must be a mapping with path and driver`);
+    complain([], message("MOUNT_NOT_MAPPING", { name: quoted(name) }));
     return { name };
   }
   checkMembers(given, MEMBERS, (member, reason) => complain([member], reason));
   const { path, driver, config, members, disabled, sites, content, overrides, unchecked } = given;
-  const need = (member: string, isRight: boolean, form: string): void => {
-    if (!isRight) complain([member], `${member} must be ${form}`);
+  const need = (member: string, isRight: boolean, id: MemberProblem): void => {
+    if (!isRight) complain([member], message(id, { field: member }));
   };
-  need("path", typeof path === "string", "text");
-  need("driver", typeof driver === "string", "text");
-  need("disabled", ["boolean", "undefined"].includes(typeof disabled), "true or false");
+  need("path", typeof path === "string", "VALUE_NOT_TEXT");
+  need("driver", typeof driver === "string", "VALUE_NOT_TEXT");
+  need("disabled", ["boolean", "undefined"].includes(typeof disabled), "VALUE_NOT_SWITCH");
   need(
     "content",
     [undefined, "adopt", "overwrite"].includes(content as string),
-    "adopt or overwrite",
+    "CONTENT_OF_ENTRY",
   );
   const chosen = readSites(sites);
-  need("sites", sites === undefined || chosen !== undefined, "a list of names, all or none");
+  need("sites", sites === undefined || chosen !== undefined, "SITES_OF_ENTRY");
   return {
     name,
     path: String(path),
@@ -72,7 +75,8 @@ function readOverride(given: unknown, site: string, complain: Complain): Overrid
   const values = mapping(given, place, complain);
   checkMembers(values, OVERRIDE, (member, reason) => complain([...place, member], reason));
   const { path = "", config, members } = values;
-  if (typeof path !== "string") complain([...place, "path"], "path must be text");
+  if (typeof path !== "string")
+    complain([...place, "path"], message("VALUE_NOT_TEXT", { field: "path" }));
   return {
     path: String(path),
     config: mapping(config, [...place, "config"], complain),
@@ -87,13 +91,16 @@ function checkMembers(
 ): void {
   for (const member of Object.keys(given))
     if (!known.includes(member))
-      complain(member, `a mount has no ${quoted(member)}.${didYouMean(member, known)}`);
+      complain(
+        member,
+        message("MOUNT_MEMBER_UNKNOWN", { name: quoted(member), hint: didYouMean(member, known) }),
+      );
 }
 
 function mapping(given: unknown, place: readonly string[], complain: Complain): ValueInput {
   if (given === undefined || given === null) return {};
   if (isObject(given)) return given;
-  complain(place, `${place.at(-1)} must be a mapping`);
+  complain(place, message("VALUE_NOT_MAPPING", { field: place.at(-1) ?? "" }));
   return {};
 }
 

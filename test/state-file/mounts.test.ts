@@ -139,7 +139,7 @@ describe("an invalid file fails the start with the place of each error", () => {
       "mounts:\n  a:\n    path: /a\n    driver: Lokal\n",
       ':4:5: a.driver: there is no driver "Lokal". Did you mean "Local"?',
     ],
-    ["mounts:\n  a:\n    driver: Local\n", ":2:3: a: path must be text"],
+    ["mounts:\n  a:\n    driver: Local\n", ":2:3: a: path must be a text"],
     [
       "mounts:\n  a:\n    path: /a\n    driver: Local\n    conifg: {}\n",
       ':5:5: a: a mount has no "conifg". Did you mean "config"?',

@@ -316,6 +316,55 @@ describe.each(posting)("the messages in replies over $name", ({ name, open }) =>
   });
 });
 
+/** Entries with members of a wrong type or an unknown name, with the note of their preview. */
+const wrongEntries: readonly (readonly [part: string, entry: object, note: string])[] = [
+  ["mounts", { name: "a", mountPath: "/a", path: "/a", driver: "Local" }, "存储没有"],
+  ["mounts", { name: "a", path: 1, driver: "Local" }, "path 必须是文本"],
+  ["mounts", { name: "a", path: "/a", driver: "Local", disabled: 1 }, "disabled 必须是"],
+  ["mounts", { name: "a", path: "/a", driver: "Local", content: "x" }, "adopt 或 overwrite"],
+  ["mounts", { name: "a", path: "/a", driver: "Local", sites: [] }, "名称列表、all 或 none"],
+  ["mounts", { name: "a", path: "/a", driver: "Local", config: [] }, "config 必须是映射"],
+  ["mounts", { name: "a", path: "/a", driver: "Local", config: { root: {} } }, "文本、数字"],
+  ["mounts", { name: "a", path: "/a", driver: "Local", overrides: { b: { path: 1 } } }, "是文本"],
+  ["rules", { name: "/a", hidden: "x" }, "文件夹规则没有"],
+  ["sites", { name: "a", url: "http://a.example", include: "x" }, "文本列表"],
+  ["sites", { name: "a", url: "http://a.example", mode: "x" }, "之一"],
+  ["webhooks", { name: "a", url: "http://a.example", sites: {} }, "文本列表"],
+  ["principals", { name: "a", tokens: "x" }, "列表"],
+];
+
+test.each(wrongEntries)(
+  "the note on an invalid entry of %s is Chinese: %j",
+  async (part, entry, note) => {
+    const backup = createClient(BackupService, transports["gRPC"] as Transport);
+    const document = { format: "mooring-archive", version: 1, [part]: [entry] };
+    const request = { document: document as never, dryRun: true };
+    const { results } = await backup.importArchive(request, { headers: chinese });
+    expect(results.map((result) => result.note).join()).toContain(note);
+    expect(results.map((result) => result.note).join()).not.toMatch(/must be|has no/);
+  },
+);
+
+/** Values in an invalid format. */
+const wrongValues = [
+  ["main_color", "red;", "必须是 CSS 颜色"],
+  ["ldap_server", "a b", "ldap://host:389"],
+  ["ldap_user_search_filter", "uid", "LDAP 过滤器"],
+  ["aria2_uri", "http://user:pa/ss@host", "用户名或密码"],
+] as const;
+
+test.each(wrongValues)("the problem of an invalid %s is Chinese", async (key, value, problem) => {
+  const settings = createClient(SettingService, transports["gRPC"] as Transport);
+  const saving = settings.saveSettings({ settings: [{ key, value }] }, { headers: chinese });
+  const error = await saving.then(
+    () => undefined,
+    (thrown: unknown) => ConnectError.from(thrown),
+  );
+  const [said] = error?.findDetails(LocalizedMessageSchema) ?? [];
+  expect(said?.message).toContain(problem);
+  expect(said?.message).not.toMatch(/must|write/);
+});
+
 describe("a site", () => {
   const site = startedForAll(startStandIn);
 

@@ -89,7 +89,7 @@ function skipped({ name }: ArchiveEntry, note: Text): PrincipalPlan {
 
 function listProblem(tokens: unknown): Text | undefined {
   if (!Array.isArray(tokens))
-    return message("BACKUP_MEMBER_INVALID", { name: "tokens", form: "a list" });
+    return message("BACKUP_MEMBER_INVALID", { name: "tokens", form: message("FORM_LIST") });
   if (tokens.length <= MAX_TOKENS) return undefined;
   return message("BACKUP_TOO_MANY", { part: "tokens", count: tokens.length, most: MAX_TOKENS });
 }

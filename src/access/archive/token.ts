@@ -42,7 +42,7 @@ function tokenProblem(token: StoredToken, caller: ArchiveCaller): Text | undefin
   const { id, scopes, limits, comment, replacedBy } = token;
   for (const [name, value] of Object.entries({ id, replacedBy: replacedBy ?? id }))
     if (!ID.test(value))
-      return message("BACKUP_MEMBER_INVALID", { name, form: "12 letters and digits" });
+      return message("BACKUP_MEMBER_INVALID", { name, form: message("FORM_TOKEN_ID") });
   const [violation] = grantProblems(scopes, limits);
   if (violation !== undefined) return violation.description;
   const refusal = rightsProblem(token, caller);

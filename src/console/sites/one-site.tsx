@@ -1,5 +1,6 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
 import type { Effect } from "../../../gen/mooring/v1/effect_pb.js";
 import { type Site, SiteMode } from "../../../gen/mooring/v1/site_pb.js";
 import { problemOf } from "../api/failure.ts";
@@ -85,14 +86,19 @@ function SiteActions(props: {
   const asksRemoval = useSignal(false);
   const planned = useSignal<PlannedChange | undefined>(undefined);
   const follows = mode === SiteMode.FOLLOW;
+  const inTurn = useTurns();
   const update = ({ input, etag }: Omit<PlannedChange, "effects">) =>
-    siteService.updateSite({ name, site: input, expectedEtag: etag });
+    inTurn(() => siteService.updateSite({ name, site: input, expectedEtag: etag }));
   const plan = async (input: PlannedChange["input"]): Promise<void> => {
-    const change = { input, etag: site.etag };
-    const { records } = await siteService.updateSite({ name, site: input, dryRun: true });
-    const effects = records.flatMap((record) => record.effects);
-    if (effects.length > 0) planned.value = { ...change, effects };
-    else await update(change);
+    const change = await inTurn(async () => {
+      const etag = (await siteService.getSite({ name })).site?.etag ?? "";
+      const call = { name, site: input, expectedEtag: etag };
+      const { records } = await siteService.updateSite({ ...call, dryRun: true });
+      const effects = records.flatMap((record) => record.effects);
+      if (effects.length === 0) await siteService.updateSite(call);
+      return { input, etag, effects };
+    });
+    if (change.effects.length > 0) planned.value = change;
   };
   return (
     <div class="ways">
@@ -156,6 +162,20 @@ function SiteActions(props: {
       )}
     </div>
   );
+}
+
+/**
+ * Runs changes of a site one after the other: each is planned on the state that the former left.
+ *
+ * @returns a function that runs a change after the ones before it.
+ */
+function useTurns(): <T>(change: () => Promise<T>) => Promise<T> {
+  const last = useRef<Promise<unknown>>(Promise.resolve());
+  return (change) => {
+    const turn = last.current.then(change);
+    last.current = turn.catch(() => undefined);
+    return turn;
+  };
 }
 
 /** State and members of a site. */

@@ -258,7 +258,7 @@ function checkEntry({ name, content, secrets, missing }: ArchiveEntry): {
           path: [...place, item],
           problem: message("BACKUP_MEMBER_INVALID", {
             name: item.slice(0, 64),
-            form: "a text, a number, true or false",
+            form: message("FORM_SCALAR"),
           }),
         });
   const places = [...Object.keys(secrets), ...missing];

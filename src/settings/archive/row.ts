@@ -36,7 +36,7 @@ export function readSettings(given: GivenEntries): SourceSetting[] {
       if (violations.length < LIMITS.violations)
         violations.push({ field, description: message("IN_BACKUP", { name: field, problem }) });
     };
-    if (!isObject(row)) report("", "is not an object");
+    if (!isObject(row)) report("", message("ENTRY_NOT_OBJECT"));
     const absent = given.entries?.[at] && absenceOf(given.entries[at]);
     const setting = readSetting(isObject(row) ? row : { key: "unknown" }, report);
     return absent === undefined ? setting : { ...setting, value: undefined, absent };
@@ -60,7 +60,7 @@ function readSetting(members: Readonly<Record<string, unknown>>, report: Report)
   const text = (name: string): string => {
     const value = members[name] ?? "";
     if (typeof value === "string") return value;
-    report(`.${name}`, "must be text in double quotes");
+    report(`.${name}`, message("TEXT_NOT_QUOTED"));
     return "";
   };
   const whole = (name: string): number => {
@@ -70,7 +70,7 @@ function readSetting(members: Readonly<Record<string, unknown>>, report: Report)
     return 0;
   };
   const { key = "" } = members;
-  if (key === "" || key === null) report(".key", "is missing or empty");
+  if (key === "" || key === null) report(".key", message("ITEM_EMPTY"));
   return {
     key: text("key"),
     value: text("value"),

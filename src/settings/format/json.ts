@@ -18,7 +18,7 @@ export const jsonObject: Format = jsonFormat((value) =>
 export const stringMap: Format = jsonFormat((value) => {
   if (!isObject(value)) return message("TEXT_MAP_INVALID", { kind: kindOf(value) });
   for (const [name, member] of Object.entries(value)) {
-    if (name === "") return "must not have a member with an empty name";
+    if (name === "") return message("TEXT_MAP_EMPTY_NAME");
     if (typeof member !== "string")
       return message("TEXT_MAP_ENTRY_INVALID", { name: quoted(name), kind: kindOf(member) });
   }

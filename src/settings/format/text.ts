@@ -1,8 +1,8 @@
-import { message, type Text } from "../../messages/message.ts";
+import { type Message, message, type Text } from "../../messages/message.ts";
 import { checkLines, type Format, quoted, unixLines } from "./format.ts";
 
 /** Format of texts that match a pattern. Empty text is valid. */
-function textFormat(form: RegExp, problem: string): Format {
+function textFormat(form: RegExp, problem: Message): Format {
   return {
     check: (value) => (value === "" || form.test(value) ? undefined : problem),
     normalize: (value) => value.trim(),
@@ -16,34 +16,32 @@ function textFormat(form: RegExp, problem: string): Format {
  */
 export const color: Format = textFormat(
   /^(?:#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})|[a-z]{1,40}|[a-z-]{1,40}\([\w\s.,%/#+()-]{1,200}\))$/i,
-  "must be a CSS colour, such as #1890ff, teal or rgb(24 144 255)",
+  message("COLOR_INVALID"),
 );
 
 /** Name of a character set as registered with IANA (RFC 2978, section 2.3). */
 export const charset: Format = textFormat(
   /^[a-z0-9][a-z0-9!#$%&'+^_`{}~.:()-]{0,63}$/i,
-  "must be the name of a character set, such as IBM437, GBK or Shift_JIS",
+  message("CHARSET_INVALID"),
 );
 
 /** An IP address or a host name, international ones included. */
 export const host: Format = textFormat(
   /^[\p{L}\p{N}][\p{L}\p{N}\p{M}._-]{0,252}$|^[0-9a-f:.]{2,45}$/iu,
-  "must be an IP address or a host name, without http:// and without a port",
+  message("HOST_INVALID"),
 );
 
 /** Address of an LDAP server. */
 export const ldapServer: Format = textFormat(
   /^(?:ldaps?:\/\/)?(?:\[[0-9a-f:.]{2,45}\]|[^\s:/?#@[\]]{1,253})(?::\d{1,5})?$/i,
-  "must be a server such as ldap://host:389 or ldaps://host:636",
+  message("LDAP_SERVER_INVALID"),
 );
 
 /** LDAP filter (RFC 4515) with a placeholder for the user name. */
 export const ldapFilter: Format = textFormat(
   /^\(.*%(?:\[1\])?s.*\)$/s,
-  "must be an LDAP filter in parentheses with %s for the user's name, such as (uid=%s)",
+  message("LDAP_FILTER_INVALID"),
 );
-
-const PLEASE_ESCAPE = "in a user name or password write @ : / ? # as %40 %3A %2F %3F %23";
 
 /** An http or https address (RFC 3986). Empty text: none. Its messages never quote it. */
 export const url: Format = urlFormat("http", "https");
@@ -85,7 +83,7 @@ function checkUrl(value: string, schemes: readonly string[]): Text | undefined {
   if (/[\s\p{Cc}]/u.test(value)) return message("ADDRESS_WITH_SPACE");
   return URL.canParse(value)
     ? undefined
-    : message("LINK_INVALID", { scheme, advice: PLEASE_ESCAPE });
+    : message("LINK_INVALID", { scheme, advice: message("ESCAPE_ADVICE") });
 }
 
 function checkLink(value: string): Text | undefined {

@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterEach, describe, expect, test } from "vitest";
 import { MountService } from "../../../gen/mooring/v1/mount_service_pb.js";
+import { SiteMode } from "../../../gen/mooring/v1/site_pb.js";
 import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
 import { startStandIn } from "../../sites/stand-in.ts";
 import { consoleTest, enterAt, tabTo, visit } from "./console.ts";
@@ -224,7 +225,7 @@ describe("sites", () => {
     }
   });
 
-  // The last one: it makes the settings equal to those of a new server.
+  // The last ones: they make the settings equal to those of a new server.
   test("whose values are equal from the beginning can follow", async () => {
     const [first, second] = [await startStandIn(), await startStandIn()];
     try {
@@ -244,6 +245,28 @@ describe("sites", () => {
       await page.getByRole("button", { name: "Only compare" }).waitFor();
     } finally {
       await Promise.all([first.stop(), second.stop()]);
+    }
+  });
+
+  test("take two buttons that are pressed at once, one after the other", async () => {
+    const site = await startStandIn();
+    try {
+      const sites = console.client(SiteService);
+      await sites.createSite({ site: { name: "harbour", url: site.url, token: site.token() } });
+      await sites.adoptSite({ name: "harbour" });
+      const page = await console.enter("sites?name=harbour");
+      await page.getByRole("button", { name: "Follow" }).waitFor();
+      await page.evaluate(`for (const button of document.querySelectorAll(".page-head button"))
+        if (["Follow", "Pause"].includes(button.innerText)) button.click();`);
+      await page.getByRole("button", { name: "Only compare" }).waitFor();
+      await page.getByRole("button", { name: "Resume" }).waitFor();
+      expect(await page.locator("main .notice.wrong").count()).toBe(0);
+      expect((await sites.getSite({ name: "harbour" })).site).toMatchObject({
+        mode: SiteMode.FOLLOW,
+        paused: true,
+      });
+    } finally {
+      await site.stop();
     }
   });
 });
