@@ -3,6 +3,7 @@
 // }.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { START_TEXTS } from "../src/app/start-page.ts";
 import { definitionList } from "../src/config/definition.ts";
 import { NO_DEFAULT, SECRET_HELP } from "../src/config/help.ts";
 import { readBuiltIn } from "../src/drivers/built-in.ts";
@@ -93,6 +94,7 @@ export function sourceTexts(): SourceText[] {
   addLabels((name, text) => add("labels.json", name, text));
   for (const [id, text] of Object.entries(MESSAGES)) add("errors.json", id, text);
   for (const [name, text] of Object.entries(UNAVAILABLE_TEXTS)) add("unavailable.json", name, text);
+  for (const [name, text] of Object.entries(START_TEXTS)) add("start-page.json", name, text);
   addConfiguration((name, text) => add("configuration.json", name, text));
   return [...texts.values()];
 }

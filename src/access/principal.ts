@@ -50,11 +50,8 @@ export function createPrincipalService(deps: PrincipalDeps): PrincipalService {
       checkName(name);
       checkPrincipalCount(registry);
       return change(async (transaction) => {
-        if ((await transaction.principalNamed(name)) !== undefined)
-          throw new ServiceError(
-            Code.AlreadyExists,
-            message("PRINCIPAL_EXISTS", { name: `"${name}"` }),
-          );
+        const known = await transaction.principalNamed(name);
+        if (known !== undefined) throw existsAlready(known);
         const now = registry.now();
         const principal = newPrincipal(name, kind, caller.actor, now, randomBytes);
         const audit = [doneEntry(caller, now, [name], { kind })];
@@ -112,4 +109,16 @@ export function checkName(name: string): void {
 
 function noPrincipal(name: string): ServiceError {
   return notFound(message("PRINCIPAL_NOT_FOUND", { name: JSON.stringify(name.slice(0, 100)) }));
+}
+
+function existsAlready({ name, kind, disabledAt }: StoredPrincipal): ServiceError {
+  const shown = `"${name}"`;
+  const text =
+    disabledAt === null
+      ? message("PRINCIPAL_EXISTS", {
+          name: shown,
+          kind: message(kind === "person" ? "KIND_PERSON" : "KIND_PROGRAM"),
+        })
+      : message("PRINCIPAL_EXISTS_DISABLED", { name: shown });
+  return new ServiceError(Code.AlreadyExists, text);
 }

@@ -11,6 +11,7 @@ import { createGrpcHandler } from "../gateway/grpc.ts";
 import type { Method } from "../gateway/method.ts";
 import type { CallObserver } from "../gateway/observer.ts";
 import { ERROR_DOMAIN } from "../messages/error.ts";
+import { chooseLanguage } from "../messages/language.ts";
 import type { Localize } from "../messages/localize.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Buffered } from "../transport/body.ts";
@@ -34,11 +35,12 @@ import { createGrpcConnections } from "./grpc-connection.ts";
 import { type HealthOptions, healthPlugin } from "./health.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
 import { createMemberRule, misspeltParameter } from "./misspelt-parameter.ts";
-import { openApiPlugin, type StartState } from "./openapi.ts";
+import { openApiPlugin } from "./openapi.ts";
 import { createReflection, encodedReflection } from "./reflection.ts";
 import { createBodyLimit, createMessageLimits } from "./request-limits.ts";
 import { restContract, servedServices } from "./routes.ts";
 import { forwardToUpstream, type UpstreamParts } from "./sites.ts";
+import { START_TEXTS, type StartState } from "./start-page.ts";
 
 export interface ServersDeps extends Omit<UpstreamParts, "requestId"> {
   readonly methods: readonly Method[];
@@ -184,23 +186,25 @@ function startState(
     .find((each) => each !== undefined);
   return {
     isReady: problem === undefined,
-    text: problem === undefined ? "It is ready." : `It is not ready: ${problem}.`,
-    next: hasConsole
-      ? "Next: sign in at the console with the admin token that the first start printed."
-      : 'Next: read the documentation; the console is off ("MOORING_CONSOLE").',
+    text: problem === undefined ? START_TEXTS.ready : START_TEXTS.notReady,
+    ...(problem !== undefined && { problem }),
+    next: hasConsole ? START_TEXTS.signIn : START_TEXTS.read,
   };
 }
 
 /** The start page, and the contract as OpenAPI. */
-function aboutContract(config: Config, { methods, version, checks }: ServersDeps) {
+function aboutContract(config: Config, { methods, version, checks, translations }: ServersDeps) {
   return {
     name: `Mooring ${version}`,
-    description:
-      "Mooring runs here: it keeps settings, mounts and folder rules of AList and OpenList servers.",
+    description: START_TEXTS.about,
+    spoken: (accepted: string | undefined) => {
+      const language = chooseLanguage("", accepted);
+      return { language, translate: translations(language) };
+    },
     state: async () => startState(await checks(), config.console === "on"),
     links: [
-      ...(config.console === "on" ? [{ href: "console/", text: "Console" }] : []),
-      { href: "docs/", text: "Documentation" },
+      ...(config.console === "on" ? [{ href: "console/", text: START_TEXTS.console }] : []),
+      { href: "docs/", text: START_TEXTS.documentation },
     ],
     contract: config.reflection !== "off",
     document: () => ({

@@ -3,22 +3,13 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { createDocument, type DocumentOptions } from "../gateway/openapi/document.ts";
 import { isObject } from "../is-object.ts";
 import { escapeHtml } from "../messages/message.ts";
-
-/** State of the service for a visitor without a token. */
-export interface StartState {
-  readonly isReady: boolean;
-  /** Sentence about the state. */
-  readonly text: string;
-  /** Sentence about the next step. */
-  readonly next: string;
-}
-
-/** Link on the first page. */
-export interface Link {
-  /** Relative to the page, such as `console/`. */
-  readonly href: string;
-  readonly text: string;
-}
+import {
+  type Link,
+  START_TEXTS,
+  type StartPage,
+  type StartState,
+  startHtml,
+} from "./start-page.ts";
 
 export interface OpenApiOptions {
   /** Input of the document; created at its first use. */
@@ -30,6 +21,8 @@ export interface OpenApiOptions {
   readonly state?: () => Promise<StartState>;
   /** Links on the first page; the first one is the next step. */
   readonly links?: readonly Link[];
+  /** Language of the first page for a header Accept-Language. Default: English. */
+  readonly spoken?: (acceptLanguage: string | undefined) => StartPage["spoken"];
   /** Rejects requests without access to the contract, by the header `authorization`. */
   readonly check?: ((authorization: string | undefined) => Promise<void>) | undefined;
   /** Also serve `/openapi.json` and `/reference`. Default true. */
@@ -45,6 +38,7 @@ export async function openApiPlugin(
   options: OpenApiOptions,
 ): Promise<void> {
   const { check, contract = true, name, description, links = [], state } = options;
+  const { spoken = () => ({ language: "en", translate: (text: string) => text }) } = options;
   const policy = [
     "default-src 'none'",
     `style-src 'sha256-${hash("sha256", STYLE, "base64")}'`,
@@ -64,13 +58,15 @@ export async function openApiPlugin(
       .send(html);
   const own = contract
     ? [
-        { href: "reference", text: "Reference of the REST interface" },
-        { href: "openapi.json", text: "OpenAPI 3.1 document" },
+        { href: "reference", text: START_TEXTS.reference },
+        { href: "openapi.json", text: START_TEXTS.openapi },
       ]
     : [];
-  fastify.get("/", async (_request, reply) => {
-    const start = { name, description, links, contract: own, state: await state?.() };
-    return sendPage(reply, page(name, startHtml(start)));
+  fastify.get("/", async ({ headers }, reply) => {
+    const said = spoken(headers["accept-language"]);
+    const start = { name, description, links, contract: own, state: await state?.(), spoken: said };
+    reply.headers({ "content-language": said.language, vary: "Accept-Language" });
+    return sendPage(reply, page(name, startHtml(start), said.language));
   });
   if (!contract) return;
   const made = once(() => {
@@ -89,36 +85,6 @@ export async function openApiPlugin(
   });
 }
 
-/** Start page: name, version and state of the service, and the next step for its visitor. */
-function startHtml(start: {
-  readonly name: string;
-  readonly description: string;
-  readonly state: StartState | undefined;
-  readonly links: readonly Link[];
-  /** Links to the contract. */
-  readonly contract: readonly Link[];
-}): string {
-  const { name, description, state, links, contract } = start;
-  const linkHtml = ({ href, text }: Link): string =>
-    `<a href="${escapeHtml(href)}">${escapeHtml(text)}</a>`;
-  return [
-    `<main class="start"><h1>${LOGO} ${escapeHtml(name)}</h1><p>${escapeHtml(description)}</p>`,
-    ...(state === undefined
-      ? []
-      : [
-          `<p class="state ${state.isReady ? "good" : "bad"}">${escapeHtml(state.text)}</p>`,
-          `<p>${escapeHtml(state.next)}</p>`,
-        ]),
-    `<p class="links">${links.map(linkHtml).join(" ")}</p>`,
-    ...(contract.length === 0
-      ? []
-      : [
-          `<h2>For programs</h2><ul>${contract.map((link) => `<li>${linkHtml(link)}</li>`).join("")}</ul>`,
-        ]),
-    "</main>",
-  ].join("");
-}
-
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {
@@ -126,10 +92,6 @@ function once<T>(make: () => T): () => T {
     return made.value;
   };
 }
-
-/** The anchor of the console, without its colour. */
-const LOGO =
-  '<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="5" r="2.5"/><path d="M12 7.5V21M7 11h10M4 14c.6 4.200 4 7 8 7s7.400-2.800 8-7"/></svg>';
 
 /** Style of all generated pages, in the colours of the console. The policy allows it by its hash. */
 const STYLE = `
@@ -149,14 +111,14 @@ nav ul{columns:18rem;list-style:none;padding:0}p.note{white-space:pre-line}
 `;
 
 /** HTML page. @param body HTML. */
-function page(title: string, body: string): string {
+function page(title: string, body: string, language = "en"): string {
   const head = [
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width,initial-scale=1">',
     `<title>${escapeHtml(title)}</title>`,
     `<style>${STYLE}</style>`,
   ];
-  return `<!doctype html>\n<html lang="en"><head>${head.join("")}</head><body>${body}</body></html>\n`;
+  return `<!doctype html>\n<html lang="${escapeHtml(language)}"><head>${head.join("")}</head><body>${body}</body></html>\n`;
 }
 
 /** The reference of an OpenAPI document as one page without scripts. */

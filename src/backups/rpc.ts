@@ -106,6 +106,7 @@ export function backupsImpl(
       return create(ListBackupsResponseSchema, {
         backups: found.map(backupToProto),
         target: backups.place ?? "",
+        hasPassphrase: backups.hasPassphrase,
         schedule: expression,
         timeZone,
         keep,

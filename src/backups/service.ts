@@ -57,6 +57,8 @@ export interface RestoreOptions extends Omit<ImportOptions, "isRestore"> {}
 export interface BackupService {
   /** Place of the backups without credentials; undefined: none. */
   readonly place: string | undefined;
+  /** Whether the service has a passphrase. */
+  readonly hasPassphrase: boolean;
   /**
    * Stores a backup of everything. It counts after it was read back and opened; older ones are removed
    * after that.
@@ -166,6 +168,7 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
     );
   return {
     place: deps.target?.place,
+    hasPassphrase: (deps.passphrase ?? "") !== "",
     create: async ({ passphrase: given, includeServerOwn, signal }) => {
       const { files } = stored();
       const passphrase = passphraseOf(given);

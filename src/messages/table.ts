@@ -23,7 +23,12 @@ export const MESSAGES = {
   SCOPED_TOKEN_WRONG:
     "invalid token: it is unknown, revoked or expired; ask its issuer for a new one",
   TOKEN_ENDED: "the token has expired",
-  PRINCIPAL_EXISTS: "the principal {name} exists already",
+  PRINCIPAL_EXISTS:
+    "the principal {name} exists already, as a {kind}: create tokens for it, or choose another name",
+  PRINCIPAL_EXISTS_DISABLED:
+    "the principal {name} exists already and is disabled for good: choose another name",
+  KIND_PROGRAM: "program",
+  KIND_PERSON: "person",
   PRINCIPAL_DISABLED: "the principal {name} is disabled",
   PRINCIPAL_NOT_FOUND: "there is no principal {name}",
   TOKEN_TO_ROTATE_ENDED: "the token {id} has expired: create a new one",

@@ -3,6 +3,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import Fastify from "fastify";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createReference, openApiPlugin } from "../../src/app/openapi.ts";
+import type { StartState } from "../../src/app/start-page.ts";
 import { createDocument } from "../../src/gateway/openapi/document.ts";
 import { defineRpcs } from "../gateway/contract.ts";
 import { startService, type TestService, TOKEN } from "../wire/service.ts";
@@ -134,7 +135,7 @@ function plain(descs: readonly object[]) {
 test("the start page says what runs, its state and the next step", async () => {
   const app = Fastify();
   const next = "Next: <sign in>.";
-  let state = { isReady: true, text: "It is ready.", next };
+  let state: StartState = { isReady: true, text: "It is ready.", next };
   await app.register(openApiPlugin, {
     name: "Things",
     description: "Things run here.",
@@ -145,7 +146,7 @@ test("the start page says what runs, its state and the next step", async () => {
   expect((await app.inject("/")).body).toContain(
     '<p>Things run here.</p><p class="state good">It is ready.</p><p>Next: &#60;sign in&#62;.</p>',
   );
-  state = { isReady: false, text: "It is not ready: <full>.", next };
+  state = { isReady: false, text: "It is not ready: {problem}.", problem: "<full>", next };
   expect((await app.inject("/")).body).toContain(
     '<p class="state bad">It is not ready: &#60;full&#62;.</p>',
   );

@@ -30,6 +30,7 @@ const REQUIRED = [
   "metrics",
   "reliability",
   "compatibility",
+  "languages",
 ];
 const translated = globSync(`${LANGUAGE}/*.md`, { cwd: DOCS }).map((file) => basename(file, ".md"));
 

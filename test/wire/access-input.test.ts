@@ -143,7 +143,18 @@ const refused: readonly Refused[] = [
     by: "manager",
     method: createPrincipal,
     code: Code.AlreadyExists,
-    rows: [[/the principal "taken" exists already/, { name: "taken" }, '已经有主体 "taken"']],
+    rows: [
+      [
+        /the principal "taken" exists already, as a program: create tokens for it/,
+        { name: "taken" },
+        /已经有主体 "taken"（程序）：请为它创建令牌/,
+      ],
+      [
+        /the principal "disabled" exists already and is disabled for good: choose another name/,
+        { name: "disabled" },
+        /已经有主体 "disabled"，它已永久停用/,
+      ],
+    ],
   },
   {
     by: "manager",

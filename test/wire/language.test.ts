@@ -273,6 +273,24 @@ test("a deployment of a family gets its drivers and settings", async () => {
   }
 });
 
+test("the start page is in the language of the browser", async () => {
+  const read = async (language: string) => {
+    const url = `http://127.0.0.1:${service.port}/`;
+    const reply = await fetch(url, { headers: { "accept-language": language } });
+    return [await reply.text(), reply.headers.get("content-language"), reply.headers.get("vary")];
+  };
+  const [chinesePage, ...headers] = await read("zh-TW,en;q=0.5");
+  expect(headers).toEqual(["zh-CN", "Accept-Language"]);
+  for (const text of ['<html lang="zh-CN">', "服务已就绪。", ">控制台</a>", ">文档</a>"])
+    expect(chinesePage).toContain(text);
+  expect(chinesePage?.replace(/OpenAPI|REST|Mooring|AList|OpenList/g, "")).not.toMatch(
+    />[^<]*[A-Za-z]{3,}[^<]*<\/(?:p|a|h2)>/,
+  );
+  const [englishPage, spoken] = await read("de");
+  expect(spoken).toBe("en");
+  expect(englishPage).toContain("It is ready.");
+});
+
 /** A GET transport has none of the calls below. */
 const posting = sharedPortTransports.filter(({ name }) => name !== "Connect GET");
 

@@ -690,6 +690,13 @@ export declare type ListBackupsResponse = Message<"mooring.v1.ListBackupsRespons
    * @generated from field: string problem = 7;
    */
   problem: string;
+
+  /**
+   * Whether the service has a passphrase, so that calls may leave it empty.
+   *
+   * @generated from field: bool has_passphrase = 8;
+   */
+  hasPassphrase: boolean;
 };
 
 /**

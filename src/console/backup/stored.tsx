@@ -60,6 +60,7 @@ export function StoredBackups(props: {
     checked.value = await backupService.checkBackup(request, options(signal));
   });
   const isBusy = creation.busy || download.busy || check.busy;
+  const hasOwn = passphrase.value !== "";
   const hasTarget = data !== undefined && data.target !== "";
   return (
     <section class="sheet block" aria-labelledby="stored-title">
@@ -88,7 +89,7 @@ export function StoredBackups(props: {
       {data && (
         <>
           <Passphrase
-            hint={t("stored.passphraseHint")}
+            hint={t(data.hasPassphrase ? "stored.passphraseHint" : "stored.passphraseNeeded")}
             autocomplete="off"
             value={passphrase.value}
             onChange={(text) => {
@@ -97,12 +98,17 @@ export function StoredBackups(props: {
           />
           <div class="ways">
             {hasTarget && (
-              <Button kind="main" icon="backup" disabled={isBusy} onClick={creation.start}>
+              <Button
+                kind="main"
+                icon="backup"
+                disabled={isBusy || (!data.hasPassphrase && !(may("root") && hasOwn))}
+                onClick={creation.start}
+              >
                 {t("stored.create")}
               </Button>
             )}
             <Button
-              disabled={isBusy || (passphrase.value === "" && !may("root"))}
+              disabled={isBusy || !(hasOwn || (data.hasPassphrase && may("root")))}
               onClick={download.start}
             >
               {t("stored.download")}

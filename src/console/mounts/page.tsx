@@ -2,14 +2,12 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
 import type { Incident } from "../../../gen/mooring/v1/incident_pb.js";
 import type { Mount } from "../../../gen/mooring/v1/mount_pb.js";
-import { problemOf } from "../api/failure.ts";
 import { followIncidents, incidentService, incidents } from "../api/incidents.ts";
 import { followMounts, mounts, mountsFailure } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
-import { Button } from "../components/button.tsx";
 import { Filters } from "../components/filters.tsx";
 import { lazy } from "../components/lazy.tsx";
-import { Empty, Notice } from "../components/state.tsx";
+import { Empty } from "../components/state.tsx";
 import { When } from "../components/text.tsx";
 import { useCall, useFollow } from "../components/use-call.ts";
 import { mountsTexts } from "../i18n/en/mounts.ts";
@@ -19,6 +17,7 @@ import { addMessages, t } from "../i18n/language.ts";
 import { href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { WaitingPage } from "../shell/waiting-page.tsx";
+import { Acknowledge } from "./acknowledge.tsx";
 import { AdoptMounts } from "./adopt.tsx";
 import { ExportRows } from "./export-rows.tsx";
 import { CLASSES } from "./incident-classes.ts";
@@ -143,15 +142,6 @@ function IncidentList() {
 }
 
 function OneIncident({ of }: { readonly of: Incident }) {
-  const wrong = useSignal("");
-  const acknowledge = async (): Promise<void> => {
-    try {
-      await incidentService.acknowledgeIncident({ id: of.id });
-      wrong.value = "";
-    } catch (thrown) {
-      wrong.value = problemOf(thrown);
-    }
-  };
   const word = CLASSES[of.class];
   return (
     <li>
@@ -178,6 +168,11 @@ function OneIncident({ of }: { readonly of: Incident }) {
         </span>
       </p>
       {of.message !== "" && <p class="mono small">{of.message}</p>}
+      {of.note !== "" && (
+        <p class="quiet">
+          {t("incident.note")}: {of.note}
+        </p>
+      )}
       <p>{of.action}</p>
       {of.items.length > 0 && (
         <p class="quiet small">
@@ -193,10 +188,9 @@ function OneIncident({ of }: { readonly of: Incident }) {
           </a>
         )}
         {of.acknowledgeTime === undefined && may("incidents:acknowledge") && (
-          <Button onClick={() => void acknowledge()}>{t("incident.acknowledge")}</Button>
+          <Acknowledge id={of.id} />
         )}
       </div>
-      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
     </li>
   );
 }

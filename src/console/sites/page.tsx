@@ -1,7 +1,7 @@
 import { may } from "../api/rights.ts";
 import { followSites, sites, sitesFailure } from "../api/sites.ts";
 import { Button } from "../components/button.tsx";
-import { Empty } from "../components/state.tsx";
+import { Empty, Notice } from "../components/state.tsx";
 import { useFollow } from "../components/use-call.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
 import { sitesTexts } from "../i18n/en/sites.ts";
@@ -40,7 +40,7 @@ export default function SitesPage() {
       {mayAdd && place.value.query.has("new") && (
         <SiteForm onClose={() => refine({ new: undefined })} />
       )}
-      {name !== null && <p class="quiet">{t("sites.gone", { name })}</p>}
+      {name !== null && <Notice kind="warning">{t("sites.gone", { name })}</Notice>}
       {known.size === 0 ? (
         <Empty icon="sites" title={t("sites.none")}>
           <p class="quiet">{t("sites.about")}</p>

@@ -8,6 +8,7 @@ import { t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 import { CopyUsers } from "./copy.tsx";
 import { Results } from "./results.tsx";
+import { permissionsInWords, rolesInWords } from "./words.ts";
 
 /** Differences of the users of two sites, and the selection for a copy. */
 export function Comparison({ from, to }: { readonly from: string; readonly to: string }) {
@@ -121,9 +122,9 @@ function Difference(props: {
 /** Title and text of each member. */
 const MEMBERS: Readonly<Record<string, readonly [MessageKey, (user: User) => string]>> = {
   base_path: ["user.folder", ({ basePath }) => basePath],
-  roles: ["user.roles", ({ roles }) => roles.join(", ")],
+  roles: ["user.roles", ({ roles }) => rolesInWords(roles)],
   disabled: ["user.disabled", ({ disabled }) => t(disabled ? "user.yes" : "user.no")],
-  permissions: ["user.permissions", ({ permissions }) => permissions.join(", ") || t("user.none")],
+  permissions: ["user.permissions", ({ permissions }) => permissionsInWords(permissions)],
   sso_id: ["user.sso", ({ ssoId }) => ssoId || t("user.none")],
   allow_ldap: ["user.ldap", ({ allowLdap }) => t(allowLdap === false ? "user.no" : "user.yes")],
 };

@@ -11,6 +11,7 @@ import { SiteSelect, useSiteNames } from "../records/site-select.tsx";
 import { href, place } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { Comparison } from "./comparison.tsx";
+import { permissionsInWords, rolesInWords } from "./words.ts";
 
 import "./users.css";
 import "../components/field.css";
@@ -79,11 +80,11 @@ function OneUser({ user }: { readonly user: User }) {
         <strong>{name}</strong> {builtIn && <span class="badge">{t("user.builtIn")}</span>}{" "}
         {disabled && <span class="badge">{t("user.disabled")}</span>}
         <p class="quiet small">
-          <code>{basePath}</code> · {roles.join(", ")}
+          <code>{basePath}</code> · {rolesInWords(roles)}
           {ssoId !== "" && ` · ${t("user.sso")}: ${ssoId}`}
         </p>
       </div>
-      <p class="quiet small">{permissions.join(", ") || t("user.none")}</p>
+      <p class="quiet small">{permissionsInWords(permissions)}</p>
     </li>
   );
 }

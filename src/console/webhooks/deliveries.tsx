@@ -89,9 +89,8 @@ function OneDelivery({
         </span>{" "}
         <code>{type}</code> {createTime && <When time={timestampMs(createTime)} />}
         <span class="quiet">
-          {" · "}
           {t("delivery.attempts", { count: attempts })}
-          {status > 0 && ` · HTTP ${status}`}
+          {status > 0 && error === "" && ` · HTTP ${status}`}
           {retryTime && (
             <>
               {" · "}

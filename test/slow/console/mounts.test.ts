@@ -72,7 +72,10 @@ describe("mounts", () => {
       const incident = page.locator(".incidents li", { hasText: "/films" });
       await incident.getByText("Get a new credential").waitFor();
       await incident.getByRole("button", { name: "Acknowledge" }).click();
+      await page.getByLabel("Note for others").fill("Asked the provider");
+      await page.locator("dialog").getByRole("button", { name: "Acknowledge" }).click();
       await incident.getByText("acknowledged by admin").waitFor();
+      await incident.getByText("Note for others: Asked the provider").waitFor();
       await visit(page, "mount?name=films");
       await page.locator(".mounts", { hasText: "login failed: 401" }).waitFor();
       await visit(page, "");

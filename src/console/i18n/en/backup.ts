@@ -78,6 +78,7 @@ export const backupTexts = {
   "stored.omissions": "Not in the backup:",
   "stored.other": "of another database",
   "stored.passphraseHint": "empty: that of the service",
+  "stored.passphraseNeeded": "at least 8 characters; the service has none of its own",
   "stored.prune": "Remove old backups",
   "stored.pruneNow": { one: "Remove 1 backup", other: "Remove {count} backups" },
   "stored.removed": "Removed, because newer ones are kept:",

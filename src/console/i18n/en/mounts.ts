@@ -3,8 +3,12 @@ import type { Message } from "../en.ts";
 /** English texts of the pages of mounts. */
 export const mountsTexts = {
   "incident.acknowledge": "Acknowledge",
+  "incident.acknowledgeAbout":
+    "Other admins see that you take care of it. The incident closes by itself when the mount works.",
   "incident.acknowledged": "acknowledged by {actor}",
   "incident.items": "To replace: {names}",
+  "incident.note": "Note for others",
+  "incident.noteHint": "Optional, at most 500 characters.",
   "incident.title": { one: "1 open incident", other: "{count} open incidents" },
 
   "mount.again": "Mount again",
@@ -45,7 +49,7 @@ export const mountsTexts = {
   "mounts.none": "There are no mounts.",
   "mounts.noneFound": "No mounts match.",
   "mounts.same": "No differences: the mounts of the site are equal.",
-  "mounts.search": "Name, path or driver",
+  "mounts.search": "Name, path, driver",
   "mounts.shareLinks": "Mount share links",
   "mounts.take": "Adopt them",
   "mounts.testAll": { one: "Test 1 mount", other: "Test {count} mounts" },

@@ -50,7 +50,7 @@ export const pagesTexts = {
   "kept.restored": "Your unsaved inputs were restored.",
 
   "mount.allSites": "all sites",
-  "mount.anySite": "any site",
+  "mount.anySite": "Any site",
   "mount.delete": "Delete",
   "mount.deleteNow": "Delete now",
   "mount.disabled": "disabled",

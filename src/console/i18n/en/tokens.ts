@@ -107,6 +107,6 @@ export const tokensTexts = {
   "tokens.noneFits": "No token matches.",
   "tokens.open": "Open",
   "tokens.search": "Search tokens",
-  "tokens.searchIn": "Search owners, comments, scopes, ids",
+  "tokens.searchIn": "Search principals, comments, scopes, ids",
   "tokens.soon": "Expires soon",
 } as const satisfies Readonly<Record<string, Message>>;

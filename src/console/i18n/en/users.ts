@@ -2,6 +2,28 @@ import type { Message } from "../en.ts";
 
 /** English texts of the page Users. */
 export const usersTexts = {
+  "permission.copy": "copy",
+  "permission.decompress": "extract archives",
+  "permission.ftp_read": "read by FTP",
+  "permission.ftp_write": "write by FTP",
+  "permission.move": "move",
+  "permission.no_password": "open folders without their password",
+  "permission.offline_download": "offline download",
+  "permission.path_limit": "only the paths of its roles",
+  "permission.read_archives": "open archives",
+  "permission.remove": "delete",
+  "permission.rename": "rename",
+  "permission.see_hidden": "see hidden files",
+  "permission.share": "share",
+  "permission.share_custom_id": "choose the ID of a share",
+  "permission.webdav_read": "read by WebDAV",
+  "permission.webdav_write": "write by WebDAV",
+  "permission.write": "create and upload",
+
+  "role.admin": "admin",
+  "role.general": "user",
+  "role.guest": "guest",
+
   "user.builtIn": "of the server",
   "user.chosen": "Copy {name}",
   "user.disabled": "disabled",
