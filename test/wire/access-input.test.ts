@@ -61,8 +61,8 @@ const refused: readonly Refused[] = [
       [/at most 100 limits/, { limits: MANY }, /一个令牌最多有 100 条限制/],
       [/give each scope once/, { scopes: MANY.map(() => "drivers:read") }, chinese],
       [/unknown scope "settings:all": the scopes are/, { scopes: ["settings:all"] }, chinese],
-      [/unknown scope "all"/, { scopes: ["all"] }, /"all" 不是权限范围，可用的有：settings:read, /],
-      [/at least one scope/, { scopes: [] }, /至少给出一个权限范围：/],
+      [/unknown scope "all"/, { scopes: ["all"] }, /"all" 不是权限，可用的有：settings:read, /],
+      [/at least one scope/, { scopes: [] }, /至少给出一个权限：/],
       // The right of the permanent token is no scope.
       [/unknown scope "root"/, { scopes: ["root"] }, chinese],
       [/invalid limit "s3_\*": write key:NAME/, { limits: ["s3_*"] }, /"s3_\*" 不是限制：/],
@@ -86,7 +86,7 @@ const refused: readonly Refused[] = [
       [
         /can only grant scopes that it has: this token does not have settings:read/,
         { scopes: ["drivers:read", "settings:read"] },
-        "给出的权限不能多于自己拥有的：此令牌没有权限范围 settings:read",
+        "给出的权限不能多于自己拥有的：此令牌没有权限 settings:read",
       ],
     ],
   },
@@ -166,7 +166,7 @@ const refused: readonly Refused[] = [
     by: "reader",
     method: deleteSetting,
     code: Code.PermissionDenied,
-    rows: [[/the scope settings:delete/, { key: "x" }, "此令牌没有权限范围 settings:delete"]],
+    rows: [[/the scope settings:delete/, { key: "x" }, "此令牌没有权限 settings:delete"]],
   },
   {
     by: "writer",
