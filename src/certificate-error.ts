@@ -8,3 +8,11 @@ export function isCertificateError(code: string): boolean {
     code,
   );
 }
+
+/**
+ * Reason of a certificate error: the first line of its message, without Node's advice about options of
+ * the program, which the operator of a service cannot follow.
+ */
+export function certificateReason(message: string): string {
+  return message.replace(/\n[\s\S]*$/, "").replace(/; if the root CA is installed locally.*$/, "");
+}

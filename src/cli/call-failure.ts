@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
-import { isCertificateError } from "../certificate-error.ts";
+import { certificateReason, isCertificateError } from "../certificate-error.ts";
 import { nearest } from "../suggestion.ts";
 import type { Connection, SettingClient } from "./connection.ts";
 import { CliFailure, EXIT, type ExitCode } from "./failure.ts";
@@ -110,7 +110,7 @@ function explainBroken(error: ConnectError, place: string): string {
   if (/KEY_VALUES_MISMATCH|^ERR_OSSL_(PEM|X509|ASN1)/.test(code))
     return `MOORING_CLIENT_CERT_FILE and MOORING_CLIENT_KEY_FILE do not match: ${message}`;
   if (isCertificateError(code))
-    return `the certificate of ${place} is not trusted: ${message}${/SELF_SIGNED|ISSUER|LEAF_SIGNATURE/.test(code) ? OWN_AUTHORITY : ""}`;
+    return `the certificate of ${place} is not trusted: ${certificateReason(message)}${/SELF_SIGNED|ISSUER|LEAF_SIGNATURE/.test(code) ? OWN_AUTHORITY : ""}`;
   const [, reason = message] = REASONS.find(([codes]) => codes.test(code)) ?? [];
   return `no service answers at ${place} (${reason}): check that it is running, and its address (--address or MOORING_ADDRESS)`;
 }

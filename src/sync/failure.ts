@@ -1,4 +1,4 @@
-import { isCertificateError } from "../certificate-error.ts";
+import { certificateReason, isCertificateError } from "../certificate-error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { redact } from "../secrets/redact.ts";
 
@@ -87,7 +87,7 @@ export function networkFailure(error: unknown, at: string): SiteFailure {
   if (isCertificateError(code))
     return new SiteFailure(
       "tls",
-      message("CERTIFICATE_NOT_TRUSTED", { at, reason: words.split("\n", 1)[0] ?? "" }),
+      message("CERTIFICATE_NOT_TRUSTED", { at, reason: certificateReason(words) }),
       { cause: error },
     );
   if (NO_TLS.test(code)) return new SiteFailure("tls", message("NO_TLS", { at }), { cause: error });

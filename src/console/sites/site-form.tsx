@@ -182,7 +182,12 @@ function SiteFields(props: {
         secret
         onChange={(token) => set({ token })}
       />
-      <details open={[base?.ca, base?.certificateSha256].some(Boolean)}>
+      <details
+        open={
+          [base?.ca, base?.certificateSha256].some(Boolean) ||
+          failure?.message.includes("certificate_sha256")
+        }
+      >
         <summary>{t("site.certificate")}</summary>
         {field("ca", true)}
         {field("certificateSha256")}
