@@ -10,7 +10,7 @@ import { followFeed } from "../ledger/follow-feed.ts";
 import { isMountChange } from "../mounts/kind.ts";
 import type { MountService } from "../mounts/mount-service.ts";
 import { createMountView } from "../mounts/mount-view.ts";
-import { createMountService } from "../mounts/service.ts";
+import { createMountService, type MountServiceDeps } from "../mounts/service.ts";
 import { createLister } from "../mounts/site/listing.ts";
 import { createMountRegistry } from "../mounts/site/registry.ts";
 import { createMountSync, type MountSyncDeps } from "../mounts/site/sync.ts";
@@ -38,6 +38,8 @@ export interface MountParts {
   /** File that declares a record of a part of archives; undefined: clients change it. */
   readonly declaredBy: Declared["by"];
   readonly rulesFirst: MountSyncDeps["rulesFirst"];
+  /** Reports whether the folder rules of a site limit a mount less at another path. */
+  readonly movingOn: MountServiceDeps["movingOn"];
   readonly log: Logger;
   /** Other intervals for the background work; undefined: those of the program. */
   readonly times?: MountTimes | undefined;
@@ -70,6 +72,7 @@ export async function openMounts(
     driverNames,
     declaredBy,
     rulesFirst,
+    movingOn,
     log,
     times = {},
   }: MountParts,
@@ -115,6 +118,7 @@ export async function openMounts(
     driverOf,
     driverNames,
     declaredBy: (name) => declaredBy("mounts", name),
+    movingOn,
     stopping: ending.signal,
     sites: sites.registry,
     view,

@@ -10,6 +10,8 @@ import type { Mount } from "../mounts/mount.ts";
 import { nameByPath } from "../mounts/name-by-path.ts";
 import { createMountRegistry } from "../mounts/site/registry.ts";
 import { isRunning } from "../records/effect.ts";
+import { createRuleView } from "../rules/rule-view.ts";
+import { createMoving } from "../rules/site/moving.ts";
 import type { StoredSite } from "../sites/store.ts";
 import type { RecordStateStore } from "../sync/record-registry.ts";
 
@@ -50,7 +52,12 @@ export function openOfflineMounts(
       managedBy: () => undefined,
     }),
     restorable: async () => {
-      const running = await runningSites(sites.stored, store.mountStates);
+      const { wantedOf } = createRuleView({ snapshot });
+      const running = (await runningSites(sites.stored, store.mountStates)).map(({ id, name }) => ({
+        id,
+        name,
+        opensWhenMoved: createMoving(wantedOf({ id })),
+      }));
       return mountsKind({
         ...known,
         running: () => running,

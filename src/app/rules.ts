@@ -1,12 +1,14 @@
 import type { AuditStore } from "../audit/store.ts";
 import { mapWriteError } from "../database/error.ts";
 import { followFeed } from "../ledger/follow-feed.ts";
+import { memoize } from "../memoize.ts";
 import { isRuleChange } from "../rules/kind.ts";
 import type { RuleService } from "../rules/rule-service.ts";
 import { createRuleView } from "../rules/rule-view.ts";
 import type { RulesOnSites } from "../rules/rules-on-sites.ts";
 import { createRuleService } from "../rules/service.ts";
 import { createRulesBeforeMounts, type RulesBeforeMounts } from "../rules/site/before-mounts.ts";
+import { createMoving, type OpensWhenMoved } from "../rules/site/moving.ts";
 import { createRulesOnSites, type LiveRules } from "../rules/site/on-sites.ts";
 import { createRuleRegistry } from "../rules/site/state.ts";
 import { createRuleSync } from "../rules/site/sync.ts";
@@ -48,6 +50,8 @@ export interface OpenRules {
   retry(siteId: string): Promise<void>;
   /** Permits writes to a site: all rules that it has come from a restore. */
   manage(siteId: string): Promise<void>;
+  /** Reports whether the rules of a site limit a mount less at another path. */
+  readonly movingOn: (site: { readonly id: string }) => OpensWhenMoved;
   /** Forwards a change on the upstream's own pages. */
   readonly forward: LiveRules["forward"];
   endStreams(): void;
@@ -90,6 +94,7 @@ export function openRules(parts: RuleParts): OpenRules {
     declaredBy,
     stopping: ending.signal,
   });
+  const movingBy = memoize(createMoving);
   const record = recordRounds({
     action: RULE_ACTION,
     worker: WORKER,
@@ -131,6 +136,7 @@ export function openRules(parts: RuleParts): OpenRules {
         await sync.request(siteId, { forced: [], states: {} });
     },
     manage: (siteId) => sync.request(siteId, { forced: [], states: {} }),
+    movingOn: (site) => movingBy(view.wantedOf(site)),
     forward: onSites.forward,
     endStreams: () => ending.abort(),
     close: async () => {

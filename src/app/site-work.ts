@@ -44,6 +44,7 @@ export async function openSiteWork(
     driverOf,
     driverNames,
     rulesFirst: rules.beforeMounts.settle,
+    movingOn: rules.movingOn,
   });
   opened.defer(mounts.close);
   // Mounts may have waited for the rules.

@@ -35,7 +35,9 @@ export function effectLine({ action, site, kind, path }: ServerEffect): string {
   if (action === "follow") return printableLine(`${site} follows: Mooring writes to its server`);
   if (action === "open")
     return printableLine(
-      `on ${site}, ${path} opens: more people can read, see or write it than now`,
+      kind === "mount"
+        ? `on ${site}, the mount at ${path} moves, its folder rules stay: more people can read, see or write it than now (mooring rule move)`
+        : `on ${site}, ${path} opens: more people can read, see or write it than now`,
     );
   return printableLine(`on ${site}, ${NOUNS[kind] ?? ""}${path} ${WORDS[action] ?? action}`);
 }

@@ -418,7 +418,7 @@ export const MESSAGES = {
   DELIVERY_REDIRECTED: "HTTP {status}: redirects are not followed, give the final address",
   DELIVERY_REFUSED: "HTTP {status}: {reason}",
   DELIVERY_TIMEOUT: "no reply within {seconds} s",
-  DELIVERY_FAILED: "the request failed ({code})",
+  DELIVERY_FAILED: "the request failed ({reason})",
   DELIVERY_BROKEN: "the request failed",
   DELIVERY_WEBHOOK_DISABLED: "the webhook was disabled",
 

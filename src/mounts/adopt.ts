@@ -13,7 +13,7 @@ import { removeFromSite } from "../records/leave.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Site } from "../sites/site.ts";
 import { isOnSite } from "../sites/site-choice.ts";
-import { effectsOf } from "./effect.ts";
+import { effectsOf, type RunningSite } from "./effect.ts";
 import type { MountInput } from "./input.ts";
 import { MOUNTS, SITE_MOUNTS } from "./kind.ts";
 import { type Mount, missingOn, type Values, wantedOn } from "./mount.ts";
@@ -181,7 +181,7 @@ export interface AdoptRoundOptions {
   /** All mounts, by name. */
   readonly mounts: ReadonlyMap<string, Mount>;
   /** Other sites whose mounts are written to their servers. */
-  readonly others: readonly Site[];
+  readonly others: readonly RunningSite[];
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly wantedOf: (site: Site) => readonly WantedMount[];
 }

@@ -7,7 +7,7 @@ import { isRunning } from "../records/effect.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
-import { effectsOf } from "./effect.ts";
+import { effectsOf, type RunningSite } from "./effect.ts";
 import { isSecretItem } from "./input.ts";
 import { SITE_MOUNTS } from "./kind.ts";
 import type { Mount } from "./mount.ts";
@@ -26,6 +26,8 @@ export interface MountChangesDeps {
   readonly fingerprint: Fingerprint;
   /** File that declares a mount; undefined: clients change it. */
   readonly declaredBy: (name: string) => string | undefined;
+  /** `opensWhenMoved` of a site. */
+  readonly movingOn: (site: Pick<Site, "id">) => RunningSite["opensWhenMoved"];
 }
 
 /** Common parts of all changes of mounts. */
@@ -34,13 +36,16 @@ export interface MountChanges extends RecordChanges<Mount> {
   /** Rules of a save by a caller. */
   rulesOf(caller: Pick<Caller, "grant">, options: MountOptions): SaveRules;
   /** Sites whose mounts are written to their servers. */
-  running(): readonly Site[];
+  running(): readonly RunningSite[];
 }
 
 export function createMountChanges(deps: MountChangesDeps): MountChanges {
   const { view, sites, driverOf, declaredBy } = deps;
-  const running = (): readonly Site[] =>
-    sites.sites().filter((site) => isRunning(site, deps.registry.site(site.id)));
+  const running = (): readonly RunningSite[] =>
+    sites
+      .sites()
+      .filter((site) => isRunning(site, deps.registry.site(site.id)))
+      .map(({ id, name }) => ({ id, name, opensWhenMoved: deps.movingOn({ id }) }));
   const changes = createRecordChanges(SITE_MOUNTS, {
     ...deps,
     all: view.all,

@@ -5,17 +5,24 @@ import { isOnSite, pathOn } from "../sites/site-choice.ts";
 import type { Mount } from "./mount.ts";
 import type { MountState } from "./site/state.ts";
 
+/** Site whose mounts are written to its server. */
+export interface RunningSite extends Pick<Site, "id" | "name"> {
+  /** Reports whether its folder rules limit the contents of a mount less at another path. */
+  readonly opensWhenMoved: (from: string, to: string) => boolean;
+}
+
 /** Members of a mount whose change alone does not interrupt it. */
 const QUIET = new Set(["sites", "content", "disabled"]);
 
 /**
- * Mounts that a change removes, disables or mounts again on servers.
+ * Mounts that a change removes, disables or mounts again on servers, or moves to a path where more
+ * people can read, see or write them.
  *
  * @param sites those whose mounts are written to their servers.
  */
 export function effectsOf(
   { before, after, differs }: Omit<RecordChange<Mount>, "all">,
-  sites: readonly Pick<Site, "id" | "name">[],
+  sites: readonly RunningSite[],
 ): readonly Effect[] {
   if (before === undefined) return [];
   return sites.flatMap((site): Effect[] => {
@@ -23,8 +30,15 @@ export function effectsOf(
     const effect = { site: site.name, kind: "mount", path: pathOn(before, site.id) } as const;
     if (after === undefined || !isOnSite(after, site.id)) return [{ action: "remove", ...effect }];
     if (after.disabled) return before.disabled ? [] : [{ action: "disable", ...effect }];
-    const isChanged = differs.some((name) => concerns(name, after, site));
-    return isChanged && !before.disabled ? [{ action: "remount", ...effect }] : [];
+    if (before.disabled) return [];
+    const to = pathOn(after, site.id);
+    const opens = to !== effect.path && site.opensWhenMoved(effect.path, to);
+    return [
+      ...(differs.some((name) => concerns(name, after, site))
+        ? [{ action: "remount", ...effect } as const]
+        : []),
+      ...(opens ? [{ action: "open", ...effect } as const] : []),
+    ];
   });
 }
 

@@ -6,9 +6,8 @@ import type { RecordChange } from "../records/effect.ts";
 import { describeChange } from "../records/history-change.ts";
 import { historyKind } from "../records/history-kind.ts";
 import { restoreRecords } from "../records/restore.ts";
-import type { Site } from "../sites/site.ts";
 import type { SiteNames } from "../sites/site-names.ts";
-import { effectsOf } from "./effect.ts";
+import { effectsOf, type RunningSite } from "./effect.ts";
 import { itemsOfMount } from "./history-change.ts";
 import { isSecretItem } from "./input.ts";
 import { SITE_MOUNTS } from "./kind.ts";
@@ -21,7 +20,7 @@ export interface MountsKindDeps {
   readonly mounts: () => ReadonlyMap<string, Mount>;
   readonly sites: () => Pick<SiteNames, "ids" | "nameOf">;
   /** Sites whose mounts are written to their servers. */
-  readonly running: () => readonly Pick<Site, "id" | "name">[];
+  readonly running: () => readonly RunningSite[];
   readonly driverOf: (name: string) => DriverInfo | undefined;
   /** Name of the mount that a text names by its name or path; other text is not changed. */
   readonly nameOf: (text: string, grant: Grant) => string;

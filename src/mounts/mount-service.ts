@@ -9,6 +9,7 @@ import type { RecordEtag } from "../records/etag.ts";
 import type { KindOfSites } from "../sites/record-effect.ts";
 import type { Site } from "../sites/site.ts";
 import type { View } from "../state-feed.ts";
+import type { RunningSite } from "./effect.ts";
 import type { MountInput } from "./input.ts";
 import type { Mount } from "./mount.ts";
 import type { MountRound } from "./site/round.ts";
@@ -133,7 +134,7 @@ export interface MountService {
   /** Name of the file that declares a mount; undefined: none. */
   declaredBy(name: string): string | undefined;
   /** Sites whose mounts are written to their servers. */
-  running(): readonly Site[];
+  running(): readonly RunningSite[];
   /** Rows for the backup pages of servers. @param reveals whether secrets are included. */
   export(
     names: readonly string[],

@@ -12,7 +12,7 @@ import type { Site } from "../sites/site.ts";
 import { isOnSite } from "../sites/site-choice.ts";
 import { createSummaries, type Summaries } from "../sites/summary.ts";
 import { createMountChanges } from "./changes.ts";
-import { effectsOfFollowing } from "./effect.ts";
+import { effectsOfFollowing, type RunningSite } from "./effect.ts";
 import { mountsKind } from "./history-kind.ts";
 import { SITE_MOUNTS } from "./kind.ts";
 import type { Mount } from "./mount.ts";
@@ -48,6 +48,8 @@ export interface MountServiceDeps {
   readonly driverNames: () => Iterable<string>;
   /** File that declares a mount; undefined: clients change it. */
   readonly declaredBy: (name: string) => string | undefined;
+  /** `opensWhenMoved` of a site. */
+  readonly movingOn: (site: Pick<Site, "id">) => RunningSite["opensWhenMoved"];
   /** Aborted when streams are to end. */
   readonly stopping: AbortSignal;
   /** Records a request that changes nothing in Mooring. */

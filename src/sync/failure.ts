@@ -91,7 +91,7 @@ export function networkFailure(error: unknown, at: string): SiteFailure {
       { cause: error },
     );
   if (NO_TLS.test(code)) return new SiteFailure("tls", message("NO_TLS", { at }), { cause: error });
-  const reason = reasonOf(code) ?? (code || message("CAUSE_BROKEN"));
+  const reason = connectionReason(code) ?? (code || message("CAUSE_BROKEN"));
   return new SiteFailure("unreachable", message("UNREACHABLE", { at, reason }), { cause: error });
 }
 
@@ -102,12 +102,13 @@ export function forwardingReason({
 }: Error & { readonly code?: string }): Text {
   if (isCertificateError(code)) return message("CERTIFICATE_UNKNOWN", { code });
   if (NO_TLS.test(code)) return message("UPSTREAM_NO_TLS");
-  return reasonOf(code) ?? (code || words);
+  return connectionReason(code) ?? (code || words);
 }
 
 const NO_TLS = /^(EPROTO|ERR_SSL_)/;
 
-function reasonOf(code: string): Text | undefined {
+/** Reason of a failed connection in words; undefined: another code. */
+export function connectionReason(code: string): Text | undefined {
   return REASONS.find(([codes]) => codes.test(code))?.[1];
 }
 

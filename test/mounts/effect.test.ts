@@ -18,10 +18,12 @@ const films: Mount = {
   missing: [],
   revision: 1,
 };
+/** The folder rule of /films on one site. */
 const sites = [
-  { id: "h", name: "home" },
-  { id: "q", name: "quay" },
+  { id: "h", name: "home", opensWhenMoved: () => false },
+  { id: "q", name: "quay", opensWhenMoved: (from: string) => from === "/films" },
 ];
+const moved = { ...films, path: "/movies" };
 const off = { ...films, disabled: true };
 const kino = { ...films, overrides: { q: { path: "/kino", items: {}, members: { order: 9 } } } };
 const onHome = { ...films, siteIds: ["h"] };
@@ -59,6 +61,28 @@ describe("a change of a mount", () => {
       ["mount_path"],
       ["remount /films home"],
     ],
+    [
+      "moves it away from the folder rule of one site",
+      films,
+      moved,
+      ["mount_path"],
+      ["remount /films home", "remount /films quay", "open /films quay"],
+    ],
+    [
+      "moves it on the site with the folder rule only",
+      films,
+      kino,
+      ["overrides.quay"],
+      ["remount /films quay", "open /films quay"],
+    ],
+    [
+      "moves it back",
+      moved,
+      films,
+      ["mount_path"],
+      ["remount /movies home", "remount /movies quay"],
+    ],
+    ["moves a disabled one", off, { ...off, path: "/movies" }, ["mount_path"], []],
     ["changes a value that one site overrides", kino, kino, ["order"], ["remount /films home"]],
     ["changes the values of one site", kino, kino, ["overrides.quay"], ["remount /kino quay"]],
     ["changes how edits on a site are taken", films, films, ["content"], []],

@@ -254,3 +254,29 @@ describe("the sites of a mount", () => {
     expect((await admin.mounts.saveMounts(again)).results).toMatchObject([{ outcome: "changed" }]);
   });
 });
+
+test("a mount that moves away from the folder rule that limits it opens: in dry runs of saves, imports and rollbacks", async () => {
+  await running("films");
+  const { revision } = await admin.mounts.listMounts({});
+  await admin.rules.saveRules({
+    rules: [{ path: "/films", password: "closed", sites: { all: true } }],
+  });
+  const mounts = [{ name: "films", mountPath: "/movies" }];
+  const both = ["films: remount /films on home", "films: open /films on home"];
+  const dry = await admin.mounts.saveMounts({ mounts, dryRun: true });
+  expect(effects(dry.results)).toEqual(both);
+  const config = { root_folder_path: "/srv" };
+  const entry = { name: "films", path: "/movies", driver: "Local", sites: "all", config };
+  const document = { format: "mooring-archive", version: 1, mounts: [entry] };
+  const imported = await admin.backup.importArchive({ document, dryRun: true });
+  expect(effects(imported.results)).toEqual(both);
+  // The rule moves first: nothing opens.
+  await admin.rules.moveRule({ path: "/films", newPath: "/movies" });
+  await admin.mounts.saveMounts({ mounts });
+  const back = await admin.settings.rollback({ to: revision, only: ["mounts"], dryRun: true });
+  const results = back.results.map((result) => ({ ...result, name: result.key }));
+  expect(effects(results)).toEqual([
+    "mount:films: remount /movies on home",
+    "mount:films: open /movies on home",
+  ]);
+});

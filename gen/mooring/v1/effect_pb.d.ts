@@ -19,7 +19,8 @@ export declare type Effect = Message<"mooring.v1.Effect"> & {
   /**
    * One word. remove: the record and what it does disappear. disable: a mount's files are no longer
    * served. remount: a mount is interrupted. open: a folder becomes readable or writable without
-   * the password, or for users who are not allowed now. change: the record of the server is
+   * the password, or for users who are not allowed now, also when a mount moves and its folder rules
+   * stay. change: the record of the server is
    * overwritten. follow: the service begins to write to the site.
    *
    * @generated from field: string action = 1;

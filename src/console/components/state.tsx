@@ -43,12 +43,15 @@ export function Failed({
   readonly retry?: () => void;
 }) {
   const { kind, message, requestId } = failure;
-  const title = { denied: t("state.denied"), offline: t("state.offline") }[String(kind)];
+  // An UNAVAILABLE with a request id is a reply of the service, such as about a site that is down.
+  const isUnreached = kind === "offline" && requestId === "";
+  const title =
+    kind === "denied" ? t("state.denied") : t(isUnreached ? "state.offline" : "state.failed");
   return (
     <div class="state-box" role="alert">
       <Icon name={kind === "denied" ? "lock" : "warning"} />
       <p>
-        <strong>{title ?? t("state.failed")}</strong>
+        <strong>{title}</strong>
       </p>
       {message !== "" && <p class="quiet">{message}</p>}
       {requestId !== "" && kind === "other" && (

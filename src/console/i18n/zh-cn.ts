@@ -172,6 +172,8 @@ export const zhCn: Messages = {
   "effect.change": "在 {site} 上，{path} 将被覆盖。",
   "effect.disable": "在 {site} 上停用 {path}。",
   "effect.follow": "Mooring 开始写入 {site}。",
+  "effect.moveOpen":
+    "在 {site} 上，{path} 的存储移动，而它的文件夹规则留在原处：更多人可以读取或写入它。请同时移动这些规则。",
   "effect.open": "在 {site} 上，{path} 将放开：更多人可以读取或写入。",
   "effect.remount": "在 {site} 上重新挂载 {path}，服务会中断。",
   "effect.remove": "从 {site} 移除 {path}。",

@@ -11,11 +11,16 @@ const EFFECTS: Readonly<Record<string, MessageKey>> = {
   follow: "effect.follow",
 };
 
+function keyOf(action: string, kind: string): MessageKey {
+  if (action === "open" && kind === "mount") return "effect.moveOpen";
+  return EFFECTS[action] ?? "effect.change";
+}
+
 /** List of the effects of a change on running servers. */
 export function Effects({ effects }: { readonly effects: readonly Effect[] }) {
-  return effects.map(({ action, site, path }) => (
+  return effects.map(({ action, site, kind, path }) => (
     <p key={`${action} ${site} ${path}`} class="wrong small">
-      {t(EFFECTS[action] ?? "effect.change", { site, path })}
+      {t(keyOf(action, kind), { site, path })}
     </p>
   ));
 }

@@ -48,7 +48,9 @@ export function OneSite({ site }: { readonly site: Site }) {
       <PageHead title={site.name}>
         <SiteActions site={site} act={act} />
       </PageHead>
-      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
+      {wrong.value !== "" && wrong.value !== status?.cause && (
+        <Notice kind="wrong">{wrong.value}</Notice>
+      )}
       {status && ["differs", "failing", "stuck"].includes(status.state) && (
         <Notice kind="warning">
           {status.cause}

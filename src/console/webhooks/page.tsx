@@ -54,7 +54,9 @@ export default function WebhooksPage() {
           <p class="input mono made" tabIndex={0} data-secret>
             {secret}
           </p>
-          <CopyButton text={secret.value} />
+          <div class="ways">
+            <CopyButton text={secret.value} />
+          </div>
         </section>
       )}
       {data.length === 0 ? (

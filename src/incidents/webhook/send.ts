@@ -5,7 +5,7 @@ import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { type Message, message, type Text } from "../../messages/message.ts";
-import { plainMessage } from "../../sync/failure.ts";
+import { connectionReason, plainMessage } from "../../sync/failure.ts";
 import { trimEnd } from "../../trim-end.ts";
 import type { WebhookRequest } from "./format/format.ts";
 
@@ -172,7 +172,7 @@ function reasonOf(error: NodeJS.ErrnoException): Text {
   if (error instanceof PrivateAddress) return privateError(error.message);
   return error.code === undefined
     ? message("DELIVERY_BROKEN")
-    : message("DELIVERY_FAILED", { code: error.code });
+    : message("DELIVERY_FAILED", { reason: connectionReason(error.code) ?? error.code });
 }
 
 const PREFIX = "whsec_";

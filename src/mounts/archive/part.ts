@@ -16,10 +16,9 @@ import { joinTexts, message, type Text } from "../../messages/message.ts";
 import { withEffects } from "../../records/effect.ts";
 import { MAX_RECORDS } from "../../records/limit.ts";
 import { PathIndex } from "../../sites/path-index.ts";
-import type { Site } from "../../sites/site.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import { createTicks, mapInTicks } from "../../ticks.ts";
-import { effectsOf } from "../effect.ts";
+import { effectsOf, type RunningSite } from "../effect.ts";
 import type { MountInput } from "../input.ts";
 import { MOUNTS, SITE_MOUNTS } from "../kind.ts";
 import { type Mount, type MountIndex, missingFields } from "../mount.ts";
@@ -48,7 +47,7 @@ export interface MountPartDeps {
   /** Source that declares a mount; undefined: clients may change it. */
   readonly managedBy: (name: string) => string | undefined;
   /** Sites whose mounts are written to their servers. */
-  readonly running: () => readonly Site[];
+  readonly running: () => readonly RunningSite[];
   /** Names of the sites during an import, with those that it creates. */
   readonly siteNames: (context?: ImportContext) => SiteNames;
 }

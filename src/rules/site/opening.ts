@@ -44,6 +44,17 @@ export function opensFolder(folder: string, { before, after, lines }: ServerRule
   );
 }
 
+/** Reports whether more people can read, see or write the contents of a folder at another path. */
+export function opensElsewhere(
+  from: string,
+  to: string,
+  { ruleAt, lines }: Pick<ServerRules, "lines"> & { readonly ruleAt: RuleAt },
+): boolean {
+  return [false, true].some((isBelow) =>
+    isLooser(limitsAt(from, isBelow, ruleAt, lines), limitsAt(to, isBelow, ruleAt, lines)),
+  );
+}
+
 /** @param isBelow the limits of folders below it that have no rule. */
 function limitsAt(
   folder: string,

@@ -5,6 +5,8 @@ export const recordsTexts = {
   "effect.change": "On {site}, {path} is overwritten.",
   "effect.disable": "On {site}, {path} is disabled.",
   "effect.follow": "Mooring begins to write to {site}.",
+  "effect.moveOpen":
+    "On {site}, the mount at {path} moves, and its folder rules stay: more people can read or write it. Move the rules too.",
   "effect.open": "On {site}, {path} opens: more people can read or write it.",
   "effect.remount": "On {site}, {path} is mounted again, which interrupts it.",
   "effect.remove": "On {site}, {path} is removed.",
