@@ -368,6 +368,8 @@ const wrongValues = [
   ["main_color", "red;", "必须是 CSS 颜色"],
   ["ldap_server", "a b", "ldap://host:389"],
   ["ldap_user_search_filter", "uid", "LDAP 过滤器"],
+  ["privacy_regs", "(a", "第 1 行有 ( 而没有对应的 )"],
+  ["privacy_regs", "a{3,2}", "重复 {n,m} 的第二个数字较小"],
   ["aria2_uri", "http://user:pa/ss@host", "用户名或密码"],
 ] as const;
 

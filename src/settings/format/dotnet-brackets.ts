@@ -1,3 +1,4 @@
+import { message } from "../../messages/message.ts";
 import { readEscape, readUnicodeClass, WORD } from "./dotnet-escape.ts";
 import { type Expression, fail } from "./expression.ts";
 
@@ -31,7 +32,7 @@ export class BracketParser {
   read(): void {
     this.#open();
     while (this.#depth > 0) {
-      if (this.#expression.isAtEnd()) fail("has a [ without its ]");
+      if (this.#expression.isAtEnd()) fail(message("EXPRESSION_BRACKET_OPEN"));
       this.#part();
     }
   }
@@ -39,7 +40,8 @@ export class BracketParser {
   #open(): void {
     this.#expression.take(/\[\^?/y);
     this.#depth += 1;
-    if (this.#depth > MAX_DEPTH) fail(`has more than ${MAX_DEPTH} subtractions in one another`);
+    if (this.#depth > MAX_DEPTH)
+      fail(message("EXPRESSION_SUBTRACTIONS_TOO_DEEP", { most: MAX_DEPTH }));
     this.#low = undefined;
     this.#isFirst = true;
   }
@@ -49,7 +51,7 @@ export class BracketParser {
     this.#depth -= 1;
     this.#low = undefined;
     if (this.#depth > 0 && !this.#expression.isAtEnd() && this.#expression.peek() !== "]")
-      fail("has a subtraction -[…] that is not the last part of its brackets");
+      fail(message("EXPRESSION_SUBTRACTION_NOT_LAST"));
   }
 
   #part(): void {
@@ -59,7 +61,7 @@ export class BracketParser {
     // An escaped minus neither begins nor ends a range.
     else if (this.#expression.take(/\\-/y) !== undefined) return;
     else if (readClass(this.#expression)) {
-      if (this.#low !== undefined) fail("has a range in brackets that ends with a class");
+      if (this.#low !== undefined) fail(message("EXPRESSION_RANGE_WITH_CLASS"));
     } else if (this.#expression.peek() === "[" && this.#low !== undefined) this.#open();
     else this.#characterOrRange(isFirst);
   }
@@ -68,7 +70,7 @@ export class BracketParser {
     const isMinus = this.#expression.peek() === "-" && !isFirst;
     const code = this.#character();
     if (this.#low !== undefined) {
-      if (this.#low > code) fail("has a range in brackets that runs backwards, such as [z-a]");
+      if (this.#low > code) fail(message("EXPRESSION_RANGE_BACKWARDS"));
       this.#low = undefined;
     } else if (this.#beginsRange()) this.#low = code;
     else if (isMinus && this.#expression.peek() === "[") this.#open();

@@ -1,3 +1,4 @@
+import { message } from "../../messages/message.ts";
 import { type Expression, fail } from "./expression.ts";
 
 /** Character of a name as a part of a pattern: `\w` of .NET. */
@@ -22,21 +23,21 @@ export function readEscape(expression: Expression): number {
   const hex = expression.take(/x\{[0-9A-Fa-f]+\}|x(?!\{)[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}/y);
   if (hex !== undefined) {
     const code = Number.parseInt(hex.replace(/[xu{}]/g, ""), 16);
-    return code <= 0x10ffff ? code : fail("has an escape \\x{…} beyond the last character");
+    return code <= 0x10ffff ? code : fail(message("EXPRESSION_ESCAPE_BEYOND", { form: "\\x{…}" }));
   }
   const control = expression.take(/c[@-_a-z]/y);
   if (control !== undefined) return control.toUpperCase().charCodeAt(1) - 0x40;
   const code = expression.character();
   const letter = String.fromCodePoint(code);
   if (!WORD_CHARACTER.test(letter)) return code;
-  return CONTROL_ESCAPES.get(letter) ?? fail(`has an unknown escape \\${letter}`);
+  return CONTROL_ESCAPES.get(letter) ?? fail(message("EXPRESSION_ESCAPE_UNKNOWN", { letter }));
 }
 
 /** Reads the name of a Unicode class, `L` or `{Greek}`, after its `\p`. */
 export function readUnicodeClass(expression: Expression): void {
   const braced = expression.take(/\{[^}]*\}/y);
   const name = braced?.slice(1, -1) ?? String.fromCodePoint(expression.character());
-  if (!isUnicodeName(name)) fail("has a Unicode class \\p with an unknown name");
+  if (!isUnicodeName(name)) fail(message("EXPRESSION_UNICODE_CLASS_UNKNOWN"));
 }
 
 const CATEGORIES = /^(?:C[cfos]?|L[lmotu]?|M[cen]?|N[dlo]?|P[cdefios]?|S[ckmo]?|Z[lps]?)$/;

@@ -1,3 +1,4 @@
+import { message } from "../../messages/message.ts";
 import { fail } from "./expression.ts";
 
 /** Capturing groups of an expression, and references to them, which may precede them. */
@@ -30,8 +31,8 @@ export class CapturingGroups {
     const numbers = this.#allNumbers();
     for (const group of this.#references) {
       if (typeof group === "string") {
-        if (!this.#names.has(group)) fail("refers to a group by a name that it does not have");
-      } else if (!numbers.has(group)) fail(`refers to the group ${group}, which it does not have`);
+        if (!this.#names.has(group)) fail(message("EXPRESSION_GROUP_NAME_MISSING"));
+      } else if (!numbers.has(group)) fail(message("EXPRESSION_GROUP_NUMBER_MISSING", { group }));
     }
   }
 

@@ -1,3 +1,4 @@
+import { type Message, message } from "../../messages/message.ts";
 import { BracketParser } from "./dotnet-brackets.ts";
 import { readEscape, readUnicodeClass, WORD } from "./dotnet-escape.ts";
 import { CapturingGroups } from "./dotnet-groups.ts";
@@ -20,8 +21,8 @@ const MAX_DEPTH = 1_000;
 /** Largest number of a repetition or a group. */
 const MAX_NUMBER = 0x7fff_ffff;
 
-const BAD_NAME = "has a group whose name is not made of letters, digits and _";
-const BAD_REFERENCE = "has a reference \\k that is not \\k<name>";
+const BAD_NAME = message("EXPRESSION_GROUP_NAME_INVALID");
+const BAD_REFERENCE = message("EXPRESSION_REFERENCE_INVALID");
 
 /** Options of the expression at a position that change how it is read. */
 interface Options {
@@ -49,7 +50,7 @@ interface Group {
  * @returns a description of the problem; undefined when the servers compile it. Difference: names
  * of scripts are those of this JavaScript engine.
  */
-export function checkDotnet(expression: string): string | undefined {
+export function checkDotnet(expression: string): Message | undefined {
   return problemOf(() => new Parser(expression).read());
 }
 
@@ -82,7 +83,7 @@ class Parser {
       // The servers' reader accepts a comment without its end after a literal character.
       this.#skipComments({ isEnd: isLiteral && !/[.^$]/.test(last) });
     }
-    if (this.#groups.length > 0) fail("has a ( without its )");
+    if (this.#groups.length > 0) fail(message("EXPRESSION_GROUP_OPEN"));
     this.#capturing.checkReferences();
   }
 
@@ -113,14 +114,15 @@ class Parser {
       if (isSpace) continue;
       if (!this.#expression.startsWith("(?#")) return;
       if (this.#expression.take(/[^)]*\)/y) !== undefined) continue;
-      if (!isEnd) fail("has a comment (?# without its )");
+      if (!isEnd) fail(message("EXPRESSION_COMMENT_OPEN"));
       this.#expression.at = this.#expression.text.length;
     }
   }
 
   #open(condition?: Group["condition"], outside = this.#options): void {
     this.#groups.push({ outside, condition, alternatives: 1, hasTest: false });
-    if (this.#groups.length > MAX_DEPTH) fail(`has more than ${MAX_DEPTH} groups in one another`);
+    if (this.#groups.length > MAX_DEPTH)
+      fail(message("EXPRESSION_GROUPS_TOO_DEEP", { most: MAX_DEPTH }));
     this.#operand = false;
   }
 
@@ -134,7 +136,7 @@ class Parser {
       this.#open();
     } else if (this.#expression.take(/\?(?:[:=!>]|<[=!])/y) !== undefined) this.#open();
     else if (this.#expression.take(/\?[<']/y) !== undefined) {
-      if (isTest) fail("has a condition that is a named group");
+      if (isTest) fail(message("EXPRESSION_CONDITION_NAMED"));
       this.#namedGroup();
     } else if (this.#expression.startsWith("?(")) this.#condition();
     else this.#optionGroup();
@@ -162,7 +164,7 @@ class Parser {
       return;
     }
     const number = toNumber(name);
-    if (number === 0) fail("has a group with the number 0");
+    if (number === 0) fail(message("EXPRESSION_GROUP_ZERO"));
     // Groups whose number begins with 0 are references only.
     if (name.startsWith("0")) this.#capturing.refer(number);
     else this.#capturing.addNumbered(number);
@@ -182,12 +184,12 @@ class Parser {
     this.#expression.at += 1;
     const number = this.#expression.take(/\(\d+/y)?.slice(1);
     if (number === undefined) {
-      if (this.#expression.startsWith("(?#")) fail("has a condition that is a comment");
+      if (this.#expression.startsWith("(?#")) fail(message("EXPRESSION_CONDITION_COMMENT"));
       this.#open("expression");
       this.#isTest = true;
       return;
     }
-    if (this.#expression.peek() !== ")") fail("has a condition (?(1) without its )");
+    if (this.#expression.peek() !== ")") fail(message("EXPRESSION_CONDITION_OPEN"));
     this.#expression.at += 1;
     this.#refer(number);
     this.#open("reference");
@@ -200,7 +202,7 @@ class Parser {
     if (this.#groups.at(-1)?.condition !== "expression") this.#readOptions();
     if (this.#expression.take(/\)/y) !== undefined) this.#operand = false;
     else if (this.#expression.take(/:/y) !== undefined) this.#open(undefined, outside);
-    else fail("has a group (?… of an unknown kind");
+    else fail(message("EXPRESSION_GROUP_KIND_UNKNOWN"));
   }
 
   #readOptions(): void {
@@ -214,9 +216,9 @@ class Parser {
 
   #closeGroup(): void {
     this.#expression.at += 1;
-    const group = this.#groups.pop() ?? fail("has a ) without its (");
+    const group = this.#groups.pop() ?? fail(message("EXPRESSION_GROUP_CLOSED"));
     if (group.condition !== undefined && group.alternatives > 2)
-      fail("has a condition with more than two alternatives");
+      fail(message("EXPRESSION_CONDITION_ALTERNATIVES"));
     this.#options = group.outside;
     const outer = this.#groups.at(-1);
     const isConditionTest = outer?.condition === "expression" && !outer.hasTest;
@@ -240,9 +242,9 @@ class Parser {
   #repeat(): boolean {
     const token = this.#expression.take(/[*+?]|\{\d+(?:,\d*)?\}/y);
     if (token === undefined) return false;
-    if (!this.#operand) fail("has a repetition with nothing before it to repeat");
+    if (!this.#operand) fail(message("EXPRESSION_REPETITION_OF_NOTHING"));
     const [least = 0, most = least] = (token.match(/\d+/g) ?? []).map(toNumber);
-    if (least > most) fail("has a repetition {n,m} whose second number is the smaller one");
+    if (least > most) fail(message("EXPRESSION_REPETITION_ORDER", { form: "{n,m}" }));
     this.#skipComments();
     this.#expression.take(/\?/y);
     this.#operand = false;
@@ -251,7 +253,7 @@ class Parser {
 
   #backslash(): void {
     this.#expression.at += 1;
-    if (this.#expression.isAtEnd()) fail("ends with a single \\");
+    if (this.#expression.isAtEnd()) fail(message("EXPRESSION_BACKSLASH_LAST"));
     this.#operand = true;
     if (this.#expression.take(/[bBAGZzwWsSdD]/y) !== undefined) return;
     if (this.#expression.take(/[pP]/y) !== undefined) readUnicodeClass(this.#expression);
@@ -294,7 +296,7 @@ function isNumber(group: string): boolean {
 
 function toNumber(digits: string): number {
   const value = Number(digits);
-  return value <= MAX_NUMBER ? value : fail("has a number that is too large");
+  return value <= MAX_NUMBER ? value : fail(message("EXPRESSION_NUMBER_TOO_LARGE"));
 }
 
 function closingOf(opening: string): string {

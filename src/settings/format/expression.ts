@@ -1,18 +1,27 @@
-/** Problem of an expression. The message continues "line 3 …". */
-class SyntaxProblem extends Error {}
+import { type Message, message } from "../../messages/message.ts";
 
-/** Rejects the expression that is being parsed. */
-export function fail(reason: string): never {
+/** Problem of an expression. */
+class SyntaxProblem extends Error {
+  readonly reason: Message;
+
+  constructor(reason: Message) {
+    super(String(reason));
+    this.reason = reason;
+  }
+}
+
+/** Rejects the expression that is being parsed. @param reason continues "line 3 …". */
+export function fail(reason: Message): never {
   throw new SyntaxProblem(reason);
 }
 
 /** Runs a parser. @returns the reason with which it failed; undefined: the expression is valid. */
-export function problemOf(parse: () => void): string | undefined {
+export function problemOf(parse: () => void): Message | undefined {
   try {
     parse();
     return undefined;
   } catch (error) {
-    if (error instanceof SyntaxProblem) return error.message;
+    if (error instanceof SyntaxProblem) return error.reason;
     throw error;
   }
 }
@@ -54,7 +63,7 @@ export class Expression {
 
   /** Reads one character. @returns its code. */
   character(): number {
-    const code = this.text.codePointAt(this.at) ?? fail("ends too early");
+    const code = this.text.codePointAt(this.at) ?? fail(message("EXPRESSION_END"));
     this.at += code > 0xffff ? 2 : 1;
     return code;
   }

@@ -1,3 +1,4 @@
+import { type Message, message } from "../../messages/message.ts";
 import { Expression, fail, problemOf } from "./expression.ts";
 import { checkLines, type Format, unixLines } from "./format.ts";
 
@@ -46,7 +47,7 @@ interface Group {
  * Unicode classes are those of this JavaScript engine, and an expression whose compiled form is too
  * large for Go (128 MiB) is accepted.
  */
-export function checkRe2(expression: string): string | undefined {
+export function checkRe2(expression: string): Message | undefined {
   return problemOf(() => new Parser(expression).read());
 }
 
@@ -70,7 +71,7 @@ class Parser {
       if (this.#expression.take(/[*+?]/y) !== undefined) this.#repeat(1);
       else this.#step();
     }
-    if (this.#outer.length > 0) fail("has a ( without its )");
+    if (this.#outer.length > 0) fail(message("EXPRESSION_GROUP_OPEN"));
   }
 
   #step(): void {
@@ -93,7 +94,8 @@ class Parser {
   #open(): void {
     this.#outer.push(this.#group);
     this.#group = newGroup();
-    if (this.#outer.length > MAX_DEPTH) fail(`has more than ${MAX_DEPTH} groups in one another`);
+    if (this.#outer.length > MAX_DEPTH)
+      fail(message("EXPRESSION_GROUPS_TOO_DEEP", { most: MAX_DEPTH }));
   }
 
   #openGroup(): void {
@@ -105,16 +107,16 @@ class Parser {
     else if (this.#expression.take(/\(\?(?:[imsU]*|[imsU]*-[imsU]+)\)/y) !== undefined)
       this.#group.repeated = false;
     else if (this.#expression.take(/\(\?<?[=!]/y) !== undefined)
-      fail("looks ahead or behind with (?= (?! (?<= or (?<!, which RE2 does not have");
+      fail(message("EXPRESSION_LOOK_AROUND"));
     else if (this.#expression.take(/\(\?P?</y) !== undefined)
-      fail("has a group whose name is not made of letters A to Z, digits and _");
-    else fail("has a group (?… that RE2 does not have");
+      fail(message("EXPRESSION_GROUP_NAME_RE2"));
+    else fail(message("EXPRESSION_GROUP_NOT_RE2"));
   }
 
   #closeGroup(): void {
     this.#expression.at += 1;
     const { mostCopies } = this.#group;
-    this.#group = this.#outer.pop() ?? fail("has a ) without its (");
+    this.#group = this.#outer.pop() ?? fail(message("EXPRESSION_GROUP_CLOSED"));
     this.#operand(mostCopies);
   }
 
@@ -126,12 +128,12 @@ class Parser {
 
   #repeat(times: number): void {
     this.#expression.take(/\?/y);
-    if (this.#group.repeated) fail("has two repetitions one after the other, such as a** or a++");
-    if (!this.#group.operand) fail("has a repetition with nothing before it to repeat");
+    if (this.#group.repeated) fail(message("EXPRESSION_REPETITION_TWICE"));
+    if (!this.#group.operand) fail(message("EXPRESSION_REPETITION_OF_NOTHING"));
     // An operand repeated 0 times is not copied.
     const copies = times === 0 ? 1 : this.#group.copies * times;
     if (times > 1 && copies > MAX_REPEAT)
-      fail(`repeats repetitions, ${copies} copies in all; ${MAX_REPEAT} are possible`);
+      fail(message("EXPRESSION_REPETITION_COPIES", { copies, most: MAX_REPEAT }));
     this.#operand(copies);
     this.#group.repeated = true;
   }
@@ -147,8 +149,8 @@ class Parser {
       .split(",")
       .filter((part) => part !== "")
       .map(Number);
-    if (least > most) fail("has a repetition {n,m} whose second number is the smaller one");
-    if (most > MAX_REPEAT) fail(`repeats more than ${MAX_REPEAT} times`);
+    if (least > most) fail(message("EXPRESSION_REPETITION_ORDER", { form: "{n,m}" }));
+    if (most > MAX_REPEAT) fail(message("EXPRESSION_REPETITION_TOO_LONG", { most: MAX_REPEAT }));
     // Without an upper bound, the operand is copied as often as the lower bound.
     this.#repeat(most);
   }
@@ -184,7 +186,7 @@ class Parser {
     if (this.#expression.take(/\\[pP]/y) === undefined) return false;
     const name = this.#expression.take(/\{\^?([A-Za-z_]+)\}|[A-Z]/y)?.replace(/[{^}]/g, "");
     if (name === undefined || !this.#isKnownName(name))
-      fail("has a Unicode class \\p with an unknown name");
+      fail(message("EXPRESSION_UNICODE_CLASS_UNKNOWN"));
     return true;
   }
 
@@ -196,7 +198,7 @@ class Parser {
 
   #characterEscape(): number {
     this.#expression.at += 1;
-    if (this.#expression.isAtEnd()) fail("ends with a single \\");
+    if (this.#expression.isAtEnd()) fail(message("EXPRESSION_BACKSLASH_LAST"));
     const octal = this.#expression.take(/0[0-7]{0,2}|[1-7][0-7]{1,2}/y);
     if (octal !== undefined) return Number.parseInt(octal, 8);
     const hex = this.#expression
@@ -205,15 +207,15 @@ class Parser {
     if (hex !== undefined) return this.#hexCode(hex);
     const code = this.#expression.character();
     const name = String.fromCodePoint(code);
-    if (/[1-9]/.test(name)) fail(`refers back with \\${name}, which RE2 does not have`);
+    if (/[1-9]/.test(name)) fail(message("EXPRESSION_REFERENCE_BACK", { name }));
     if (/[A-Za-z0]|[^\0-\x7f]/.test(name))
-      return CONTROL_ESCAPES.get(name) ?? fail(`has an escape \\${name} that RE2 does not have`);
+      return CONTROL_ESCAPES.get(name) ?? fail(message("EXPRESSION_ESCAPE_NOT_RE2", { name }));
     return code;
   }
 
   #hexCode(digits: string): number {
     const code = Number.parseInt(digits, 16);
-    return code <= 0x10ffff ? code : fail("has an escape \\x{…} beyond the last character");
+    return code <= 0x10ffff ? code : fail(message("EXPRESSION_ESCAPE_BEYOND", { form: "\\x{…}" }));
   }
 
   #bracketClass(): void {
@@ -221,25 +223,25 @@ class Parser {
     // A leading ] is literal.
     do this.#classPart();
     while (!this.#expression.isAtEnd() && this.#expression.peek() !== "]");
-    if (this.#expression.take(/\]/y) === undefined) fail("has a [ without its ]");
+    if (this.#expression.take(/\]/y) === undefined) fail(message("EXPRESSION_BRACKET_OPEN"));
     this.#operand();
   }
 
   #classPart(): void {
-    if (this.#expression.isAtEnd()) fail("has a [ without its ]");
+    if (this.#expression.isAtEnd()) fail(message("EXPRESSION_BRACKET_OPEN"));
     const named = this.#expression.take(/\[:.*?:\]/sy);
     if (named !== undefined) {
-      if (!POSIX_CLASSES.test(named.slice(2, -2))) fail("has an unknown class [:…:] in brackets");
+      if (!POSIX_CLASSES.test(named.slice(2, -2))) fail(message("EXPRESSION_POSIX_CLASS_UNKNOWN"));
       return;
     }
     if (this.#characterClass()) return;
     const low = this.#classCharacter();
     if (this.#expression.take(/-(?=[^\]])/y) !== undefined && this.#classCharacter() < low)
-      fail("has a range in brackets that runs backwards, such as [z-a]");
+      fail(message("EXPRESSION_RANGE_BACKWARDS"));
   }
 
   #classCharacter(): number {
-    if (this.#expression.isAtEnd()) fail("has a [ without its ]");
+    if (this.#expression.isAtEnd()) fail(message("EXPRESSION_BRACKET_OPEN"));
     return this.#expression.peek() === "\\"
       ? this.#characterEscape()
       : this.#expression.character();
