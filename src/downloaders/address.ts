@@ -1,5 +1,5 @@
 import { invalid, type ServiceError } from "../messages/error.ts";
-import { message } from "../messages/message.ts";
+import { type Message, message } from "../messages/message.ts";
 
 /** Parsed address of a download manager, with its credentials apart from the URL. */
 export interface Address {
@@ -35,12 +35,12 @@ const MAX_SHOWN = 200;
  */
 export function parseAddress(text: string, rule: AddressRule): Address {
   if (text.length > MAX_LENGTH) {
-    throw wrongAddress(rule, `is longer than ${MAX_LENGTH} characters`);
+    throw wrongAddress(rule, message("ITEM_TOO_LONG", { most: MAX_LENGTH }));
   }
   const parsed = URL.parse(text);
   if (parsed === null || !rule.schemes.includes(parsed.protocol)) {
     const schemes = rule.schemes.map((scheme) => `${scheme}//`).join(", ");
-    throw wrongAddress(rule, `must be an address that begins with one of ${schemes}`);
+    throw wrongAddress(rule, message("DOWNLOADER_ADDRESS_SCHEME", { schemes }));
   }
   refuseSplitPassword(parsed, rule);
   const user = decodeUserinfo(parsed.username, rule);
@@ -59,7 +59,7 @@ export function showAddress(url: URL): string {
 }
 
 /** INVALID_ARGUMENT about an address, with an example of a valid one. */
-function wrongAddress(rule: AddressRule, description: string): ServiceError {
+function wrongAddress(rule: AddressRule, description: Message): ServiceError {
   const { field, example } = rule;
   return invalid([
     { field, description: message("ADDRESS_PROBLEM", { field, description, example }) },
@@ -70,11 +70,7 @@ function wrongAddress(rule: AddressRule, description: string): ServiceError {
 // path, be sent and be shown. The `@` after the host reveals it.
 function refuseSplitPassword(url: URL, rule: AddressRule): void {
   if (`${url.pathname}${url.search}${url.hash}`.includes("@")) {
-    throw wrongAddress(
-      rule,
-      "has an @ after its host: in a user name or password write / as %2F, ? as %3F, # as %23 and " +
-        "@ as %40, in a path write @ as %40",
-    );
+    throw wrongAddress(rule, message("DOWNLOADER_ADDRESS_SPLIT"));
   }
 }
 
@@ -82,6 +78,6 @@ function decodeUserinfo(text: string, rule: AddressRule): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw wrongAddress(rule, "has a % in its user name or password that must be written %25");
+    throw wrongAddress(rule, message("DOWNLOADER_ADDRESS_PERCENT"));
   }
 }

@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { isObject } from "../is-object.ts";
 import { invalid } from "../messages/error.ts";
+import { message } from "../messages/message.ts";
 import { type Address, type AddressRule, parseAddress } from "./address.ts";
 import {
   type ClientOptions,
@@ -56,17 +57,17 @@ export function createAria2Client(options: ClientOptions = {}): Aria2Client {
       checkSecret(secret);
       const target = aria2Target(address, secret, timeoutMs);
       const request = rpcRequest("aria2.getVersion", secret === "" ? [] : [`token:${secret}`]);
-      const message = await withDeadline(timeoutMs, caller, (signal) =>
+      const reply = await withDeadline(timeoutMs, caller, (signal) =>
         ask(address, request, { target, signal, network }),
       );
-      return { version: versionOf(message, target) };
+      return { version: versionOf(reply, target) };
     },
   };
 }
 
 function checkSecret(secret: string): void {
   if (secret.length > MAX_SECRET) {
-    const description = `secret is longer than ${MAX_SECRET} characters`;
+    const description = message("ARIA2_SECRET_TOO_LONG", { field: "secret", most: MAX_SECRET });
     throw invalid([{ field: "secret", description }]);
   }
 }
@@ -75,13 +76,8 @@ function aria2Target(address: Address, secret: string, timeoutMs: number): Targe
   return {
     program: "aria2",
     shown: address.shown,
-    reachable:
-      "Check that aria2 runs with --enable-rpc and listens on this port (--rpc-listen-port); for " +
-      "other machines and containers it needs --rpc-listen-all as well. In a container, localhost " +
-      "means the container itself.",
-    recognizable:
-      "Check that this port (--rpc-listen-port) and path (usually /jsonrpc) are those of aria2's " +
-      "JSON-RPC.",
+    reachable: message("ARIA2_REACHABLE"),
+    recognizable: message("ARIA2_RECOGNIZABLE"),
     timeoutMs,
     secrets: [secret, address.password],
   };
@@ -114,13 +110,13 @@ function answer(text: string, target: Target): RpcMessage | undefined {
   return message.kind === "notification" ? undefined : message;
 }
 
-function versionOf(message: RpcMessage, target: Target): string {
-  if (message.kind === "error") throw rpcFailure(message, target);
-  const result = message.kind === "result" ? asObject(message.result) : undefined;
+function versionOf(reply: RpcMessage, target: Target): string {
+  if (reply.kind === "error") throw rpcFailure(reply, target);
+  const result = reply.kind === "result" ? asObject(reply.result) : undefined;
   const { version: named } = result ?? {};
   const version = readVersion(named);
   if (version === undefined) {
-    const what = "the JSON-RPC reply has no version";
+    const what = message("ARIA2_NO_VERSION");
     throw failure(target, Code.Unavailable, what, target.recognizable);
   }
   return version;
@@ -128,24 +124,23 @@ function versionOf(message: RpcMessage, target: Target): string {
 
 function rpcFailure(error: { code: number; message: string }, target: Target) {
   if (error.message === "Unauthorized") {
-    const advice = "Give the value of aria2's --rpc-secret, or an empty one if it has none.";
-    return failure(target, Code.FailedPrecondition, "wrong secret", advice);
+    const advice = message("ARIA2_GIVE_SECRET");
+    return failure(target, Code.FailedPrecondition, message("ARIA2_SECRET_WRONG"), advice);
   }
-  const what = `JSON-RPC error ${error.code} instead of a version`;
+  const what = message("ARIA2_ERROR", { code: error.code });
   return failure(target, Code.Unavailable, what, target.recognizable);
 }
 
 function statusFailure(reply: ReplyHead, target: Target) {
   if (reply.status !== 401) return unexpectedStatus(target, reply);
-  const advice =
-    "aria2 with --rpc-user, or a proxy in front of it, requires a user name and password in the " +
-    "address (http://user:password@host:port/jsonrpc).";
-  const what = "user name or password refused (HTTP status 401)";
+  const advice = message("ARIA2_GIVE_USER");
+  const what = message("ARIA2_USER_REFUSED");
   return failure(target, Code.FailedPrecondition, what, advice);
 }
 
 function notJsonRpc(target: Target) {
-  return failure(target, Code.Unavailable, "the reply is not JSON-RPC 2.0", target.recognizable);
+  const what = message("ARIA2_NOT_JSON_RPC");
+  return failure(target, Code.Unavailable, what, target.recognizable);
 }
 
 /** Message of a JSON-RPC 2.0 server. https://www.jsonrpc.org/specification */

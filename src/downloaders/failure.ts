@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Code } from "@connectrpc/connect";
 import { ServiceError } from "../messages/error.ts";
+import { type Message, message } from "../messages/message.ts";
 import { redact } from "../secrets/redact.ts";
 import { showAddress } from "./address.ts";
 
@@ -11,9 +12,9 @@ export interface Target {
   /** The address without user name, password and query. */
   readonly shown: string;
   /** Advice when nothing answers at the address. One or more sentences. */
-  readonly reachable: string;
+  readonly reachable: Message;
   /** Advice when another program answers at the address. One sentence. */
-  readonly recognizable: string;
+  readonly recognizable: Message;
   /** Time limit of a call, in milliseconds. */
   readonly timeoutMs: number;
   /** Texts that no message may contain. Empty ones are ignored. */
@@ -31,49 +32,51 @@ export interface ReplyHead {
 /** Stage of an exchange. A failure names its stage. */
 export type Step = "DNS lookup" | "connect" | "TLS" | "reply";
 
-const WHILE: Record<Step, string> = {
-  "DNS lookup": "looking up the host name",
-  connect: "connecting",
-  TLS: "agreeing on TLS",
-  reply: "waiting for the reply",
+/** Names of the stages, and what is done in them. */
+const STEPS: Record<Step, { readonly name: Message; readonly doing: Message }> = {
+  "DNS lookup": { name: message("STEP_DNS"), doing: message("DOING_DNS") },
+  connect: { name: message("STEP_CONNECT"), doing: message("DOING_CONNECT") },
+  TLS: { name: message("STEP_TLS"), doing: message("DOING_TLS") },
+  reply: { name: message("STEP_REPLY"), doing: message("DOING_REPLY") },
 };
 
 /** Explanations of codes of Node, OpenSSL and ws for a person who entered an address. */
-const MEANING: Readonly<Record<string, string>> = {
-  ENOTFOUND: "this host name is unknown",
-  EAI_AGAIN: "the name server does not answer",
-  ECONNREFUSED: "connection refused, nothing listens there",
-  EHOSTUNREACH: "there is no route to this host",
-  ENETUNREACH: "there is no route to this network",
-  ETIMEDOUT: "the host does not answer",
-  ECONNRESET: "the connection was closed",
-  EPIPE: "the connection was closed",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "the certificate is self-signed",
-  SELF_SIGNED_CERT_IN_CHAIN: "the certificate's authority is not trusted",
-  UNABLE_TO_GET_ISSUER_CERT: "the certificate's authority is not trusted",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "the certificate's authority is not trusted",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "the certificate's authority is not trusted",
-  CERT_HAS_EXPIRED: "the certificate has expired",
-  CERT_NOT_YET_VALID: "the certificate is not valid yet",
-  ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another host name",
-  EPROTO: "this port does not use TLS",
-  ERR_SSL_WRONG_VERSION_NUMBER: "this port does not use TLS",
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: "this port does not use TLS",
-  UNWANTED_UPGRADE: "the reply changes to another protocol",
-  HPE_HEADER_OVERFLOW: "the reply's headers are too long",
-  WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: "the reply is too long",
+const MEANING: Readonly<Record<string, Message>> = {
+  ENOTFOUND: message("MEANS_NAME_UNKNOWN"),
+  EAI_AGAIN: message("MEANS_NAME_SERVER_SILENT"),
+  ECONNREFUSED: message("MEANS_NOTHING_LISTENS"),
+  EHOSTUNREACH: message("MEANS_NO_ROUTE_TO_HOST"),
+  ENETUNREACH: message("MEANS_NO_ROUTE_TO_NETWORK"),
+  ETIMEDOUT: message("MEANS_HOST_SILENT"),
+  ECONNRESET: message("MEANS_CONNECTION_CLOSED"),
+  EPIPE: message("MEANS_CONNECTION_CLOSED"),
+  DEPTH_ZERO_SELF_SIGNED_CERT: message("MEANS_CERTIFICATE_SELF_SIGNED"),
+  SELF_SIGNED_CERT_IN_CHAIN: message("MEANS_AUTHORITY_NOT_TRUSTED"),
+  UNABLE_TO_GET_ISSUER_CERT: message("MEANS_AUTHORITY_NOT_TRUSTED"),
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: message("MEANS_AUTHORITY_NOT_TRUSTED"),
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: message("MEANS_AUTHORITY_NOT_TRUSTED"),
+  CERT_HAS_EXPIRED: message("MEANS_CERTIFICATE_EXPIRED"),
+  CERT_NOT_YET_VALID: message("MEANS_CERTIFICATE_EARLY"),
+  ERR_TLS_CERT_ALTNAME_INVALID: message("MEANS_CERTIFICATE_OF_ANOTHER"),
+  EPROTO: message("MEANS_PORT_WITHOUT_TLS"),
+  ERR_SSL_WRONG_VERSION_NUMBER: message("MEANS_PORT_WITHOUT_TLS"),
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: message("MEANS_PORT_WITHOUT_TLS"),
+  UNWANTED_UPGRADE: message("MEANS_REPLY_UPGRADES"),
+  HPE_HEADER_OVERFLOW: message("MEANS_REPLY_HEADERS_TOO_LONG"),
+  WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: message("MEANS_REPLY_TOO_LONG"),
 };
 
 /** Failure with a message of one sentence (program, address, problem) and the advice. */
 export function failure(
   target: Target,
   code: Code,
-  what: string,
-  advice: string,
+  what: Message,
+  advice: Message,
   cause?: unknown,
 ): ServiceError {
-  const message = `${target.program} at ${target.shown}: ${what}. ${advice}`;
-  return new ServiceError(code, message, cause === undefined ? {} : { cause: scrub(cause) });
+  const { program, shown: address } = target;
+  const text = message("DOWNLOADER_FAILED", { program, address, what, advice });
+  return new ServiceError(code, text, cause === undefined ? {} : { cause: scrub(cause) });
 }
 
 /**
@@ -89,20 +92,24 @@ export function stepFailure(
   if (error instanceof ServiceError) return error;
   if (!signal.aborted) {
     const code = errorCode(error);
-    const meaning = MEANING[code] ?? (step === "reply" ? "not understood" : "no success");
-    const what = `${step} failed: ${meaning} (${code})`;
+    const meaning =
+      MEANING[code] ??
+      message(step === "reply" ? "MEANS_REPLY_NOT_UNDERSTOOD" : "MEANS_NO_SUCCESS");
+    const what = message("STEP_FAILED", { step: STEPS[step].name, meaning, code });
     return failure(target, Code.Unavailable, what, advice(target, step), error);
   }
   if (isTimeUp(signal)) {
-    const what = `time-out: ${target.timeoutMs / 1000} s expired while ${WHILE[step]}`;
+    const seconds = target.timeoutMs / 1000;
+    const what = message("STEP_TIME_OUT", { seconds, doing: STEPS[step].doing });
     return failure(target, Code.DeadlineExceeded, what, advice(target, step));
   }
-  return failure(target, Code.Canceled, `cancelled while ${WHILE[step]}`, "Try again.");
+  const what = message("STEP_CANCELLED", { doing: STEPS[step].doing });
+  return failure(target, Code.Canceled, what, message("ADVICE_AGAIN"));
 }
 
 /** UNAVAILABLE: the reply exceeds the limit. */
 export function tooLarge(target: Target, maxBytes: number): ServiceError {
-  const what = `the reply is longer than ${maxBytes} bytes and was not read further`;
+  const what = message("REPLY_NOT_READ", { most: maxBytes });
   return failure(target, Code.Unavailable, what, target.recognizable);
 }
 
@@ -112,34 +119,32 @@ export function tooLarge(target: Target, maxBytes: number): ServiceError {
 export function unexpectedStatus(target: Target, reply: ReplyHead): ServiceError {
   const { status, headers } = reply;
   if (status < 300 || status > 399) {
-    return failure(target, Code.Unavailable, `HTTP status ${status}`, target.recognizable);
+    const what = message("STATUS_UNEXPECTED", { status });
+    return failure(target, Code.Unavailable, what, target.recognizable);
   }
-  const to = redirectTarget(target, reply.url, headers.location ?? "");
-  const what = `HTTP status ${status}: redirected to ${to}`;
-  return failure(target, Code.Unavailable, what, "Redirects are not followed: give that address.");
+  const place = redirectTarget(target, reply.url, headers.location ?? "");
+  const what = message("STATUS_REDIRECT", { status, place });
+  return failure(target, Code.Unavailable, what, message("ADVICE_REDIRECT"));
 }
 
 // The server chose this text: it may be invalid, or repeat the request.
-function redirectTarget(target: Target, from: URL, location: string): string {
+function redirectTarget(target: Target, from: URL, location: string): string | Message {
   const url = URL.parse(location, from);
-  if (url === null) return "another address";
+  if (url === null) return message("ANOTHER_ADDRESS");
   const shown = showAddress(url);
-  return redact(shown, target.secrets) === shown ? shown : "another address";
+  return redact(shown, target.secrets) === shown ? shown : message("ANOTHER_ADDRESS");
 }
 
-function advice(target: Target, step: Step): string {
+function advice(target: Target, step: Step): Message {
   switch (step) {
     case "DNS lookup":
-      return "Check the spelling; a container resolves only host names of its own network.";
+      return message("ADVICE_NAME");
     case "connect":
       return target.reachable;
     case "TLS":
-      return (
-        "Check the scheme (without TLS it is http or ws); for a certificate that is not publicly " +
-        "trusted, name a file with its authority in NODE_EXTRA_CA_CERTS."
-      );
+      return message("ADVICE_TLS");
     case "reply":
-      return `${target.recognizable} Check also whether this port expects TLS (https or wss).`;
+      return message("ADVICE_REPLY", { recognizable: target.recognizable });
   }
 }
 

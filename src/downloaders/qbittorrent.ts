@@ -1,4 +1,5 @@
 import { Code } from "@connectrpc/connect";
+import { message } from "../messages/message.ts";
 import { type Address, type AddressRule, parseAddress } from "./address.ts";
 import {
   type ClientOptions,
@@ -67,10 +68,8 @@ function qbittorrentTarget(address: Address, timeoutMs: number): Target {
   return {
     program: "qBittorrent",
     shown: address.shown,
-    reachable:
-      "Check that qBittorrent runs with its Web UI enabled and listens on this address and port. " +
-      "In a container, localhost means the container itself.",
-    recognizable: "Check that this is the address of qBittorrent's Web UI, version 4.1 or later.",
+    reachable: message("QBITTORRENT_REACHABLE"),
+    recognizable: message("QBITTORRENT_RECOGNIZABLE"),
     timeoutMs,
     secrets: [address.password],
   };
@@ -108,46 +107,37 @@ function versionOf(reply: HttpReply, target: Target): string {
 }
 
 function notQbittorrent(target: Target) {
-  const what = "the reply is not one of qBittorrent's Web API";
+  const what = message("QBITTORRENT_NOT_API");
   return failure(target, Code.Unavailable, what, target.recognizable);
 }
 
 function loginNeeded(target: Target) {
-  const advice =
-    "It may also have banned this server after failed logins. Write the user name and password " +
-    "into the address: http://user:password@host:port/.";
-  const what = "login refused: it requires a user name and password, and the address has none";
+  const advice = message("QBITTORRENT_GIVE_LOGIN");
+  const what = message("QBITTORRENT_LOGIN_NEEDED");
   return failure(target, Code.FailedPrecondition, what, advice);
 }
 
 function loginRefused(target: Target) {
-  const advice =
-    "Check both, percent-encoded in the address; after several failed logins qBittorrent bans " +
-    "this server for a while (see its Web UI options).";
-  const what = "login refused: wrong user name or password";
+  const advice = message("QBITTORRENT_CHECK_LOGIN");
+  const what = message("QBITTORRENT_LOGIN_REFUSED");
   return failure(target, Code.FailedPrecondition, what, advice);
 }
 
 function banned(target: Target) {
-  const advice =
-    "Wait until the ban is over or restart qBittorrent; its Web UI options have the number of " +
-    "consecutive failures and the length of the ban.";
-  const what = "banned after too many failed logins (HTTP status 403)";
+  const advice = message("QBITTORRENT_WAIT");
+  const what = message("QBITTORRENT_BANNED");
   return failure(target, Code.FailedPrecondition, what, advice);
 }
 
 function checkRefused(target: Target) {
-  const advice =
-    "Check qBittorrent's Web UI options: the server domains of its Host header validation must " +
-    "cover this host and port, and a reverse proxy must be allowed (or require no user name " +
-    "and password of its own).";
-  const what = "refused by the Host header or CSRF check (HTTP status 401)";
+  const advice = message("QBITTORRENT_CHECK_OPTIONS");
+  const what = message("QBITTORRENT_CHECK_REFUSED");
   return failure(target, Code.FailedPrecondition, what, advice);
 }
 
 function sessionLost(target: Target) {
-  const advice = "A proxy in front of it must forward its session cookie in both directions.";
-  const what = "the login succeeded, but its session was not accepted (HTTP status 403)";
+  const advice = message("QBITTORRENT_FORWARD_COOKIE");
+  const what = message("QBITTORRENT_SESSION_LOST");
   return failure(target, Code.FailedPrecondition, what, advice);
 }
 

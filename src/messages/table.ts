@@ -887,6 +887,87 @@ export const MESSAGES = {
   CODE_UNAVAILABLE: "Temporarily unavailable: {message}",
   CODE_DATA_LOSS: "Data loss: {message}",
   CODE_UNAUTHENTICATED: "Not signed in: {message}",
+
+  // Download managers
+  DOWNLOADER_FAILED: "{program} at {address}: {what}. {advice}",
+  STEP_FAILED: "{step} failed: {meaning} ({code})",
+  STEP_DNS: "DNS lookup",
+  STEP_CONNECT: "connect",
+  STEP_TLS: "TLS",
+  STEP_REPLY: "reply",
+  STEP_TIME_OUT: "time-out: {seconds} s expired while {doing}",
+  STEP_CANCELLED: "cancelled while {doing}",
+  DOING_DNS: "looking up the host name",
+  DOING_CONNECT: "connecting",
+  DOING_TLS: "agreeing on TLS",
+  DOING_REPLY: "waiting for the reply",
+  MEANS_NAME_UNKNOWN: "this host name is unknown",
+  MEANS_NAME_SERVER_SILENT: "the name server does not answer",
+  MEANS_NOTHING_LISTENS: "connection refused, nothing listens there",
+  MEANS_NO_ROUTE_TO_HOST: "there is no route to this host",
+  MEANS_NO_ROUTE_TO_NETWORK: "there is no route to this network",
+  MEANS_HOST_SILENT: "the host does not answer",
+  MEANS_CONNECTION_CLOSED: "the connection was closed",
+  MEANS_CERTIFICATE_SELF_SIGNED: "the certificate is self-signed",
+  MEANS_AUTHORITY_NOT_TRUSTED: "the certificate's authority is not trusted",
+  MEANS_CERTIFICATE_EXPIRED: "the certificate has expired",
+  MEANS_CERTIFICATE_EARLY: "the certificate is not valid yet",
+  MEANS_CERTIFICATE_OF_ANOTHER: "the certificate is for another host name",
+  MEANS_PORT_WITHOUT_TLS: "this port does not use TLS",
+  MEANS_REPLY_UPGRADES: "the reply changes to another protocol",
+  MEANS_REPLY_HEADERS_TOO_LONG: "the reply's headers are too long",
+  MEANS_REPLY_TOO_LONG: "the reply is too long",
+  MEANS_REPLY_NOT_UNDERSTOOD: "not understood",
+  MEANS_NO_SUCCESS: "no success",
+  REPLY_NOT_READ: "the reply is longer than {most} bytes and was not read further",
+  STATUS_UNEXPECTED: "HTTP status {status}",
+  STATUS_REDIRECT: "HTTP status {status}: redirected to {place}",
+  ANOTHER_ADDRESS: "another address",
+  ADVICE_REDIRECT: "Redirects are not followed: give that address.",
+  ADVICE_AGAIN: "Try again.",
+  ADVICE_NAME: "Check the spelling; a container resolves only host names of its own network.",
+  ADVICE_TLS:
+    "Check the scheme (without TLS it is http or ws); for a certificate that is not publicly trusted, name a file with its authority in NODE_EXTRA_CA_CERTS.",
+  ADVICE_REPLY: "{recognizable} Check also whether this port expects TLS (https or wss).",
+  ARIA2_REACHABLE:
+    "Check that aria2 runs with --enable-rpc and listens on this port (--rpc-listen-port); for other machines and containers it needs --rpc-listen-all as well. In a container, localhost means the container itself.",
+  ARIA2_RECOGNIZABLE:
+    "Check that this port (--rpc-listen-port) and path (usually /jsonrpc) are those of aria2's JSON-RPC.",
+  ARIA2_NO_VERSION: "the JSON-RPC reply has no version",
+  ARIA2_SECRET_WRONG: "wrong secret",
+  ARIA2_GIVE_SECRET: "Give the value of aria2's --rpc-secret, or an empty one if it has none.",
+  ARIA2_ERROR: "JSON-RPC error {code} instead of a version",
+  ARIA2_USER_REFUSED: "user name or password refused (HTTP status 401)",
+  ARIA2_GIVE_USER:
+    "aria2 with --rpc-user, or a proxy in front of it, requires a user name and password in the address (http://user:password@host:port/jsonrpc).",
+  ARIA2_NOT_JSON_RPC: "the reply is not JSON-RPC 2.0",
+  ARIA2_SECRET_TOO_LONG: "{field} is longer than {most} characters",
+  QBITTORRENT_REACHABLE:
+    "Check that qBittorrent runs with its Web UI enabled and listens on this address and port. In a container, localhost means the container itself.",
+  QBITTORRENT_RECOGNIZABLE:
+    "Check that this is the address of qBittorrent's Web UI, version 4.1 or later.",
+  QBITTORRENT_NOT_API: "the reply is not one of qBittorrent's Web API",
+  QBITTORRENT_GIVE_LOGIN:
+    "It may also have banned this server after failed logins. Write the user name and password into the address: http://user:password@host:port/.",
+  QBITTORRENT_LOGIN_NEEDED:
+    "login refused: it requires a user name and password, and the address has none",
+  QBITTORRENT_CHECK_LOGIN:
+    "Check both, percent-encoded in the address; after several failed logins qBittorrent bans this server for a while (see its Web UI options).",
+  QBITTORRENT_LOGIN_REFUSED: "login refused: wrong user name or password",
+  QBITTORRENT_WAIT:
+    "Wait until the ban is over or restart qBittorrent; its Web UI options have the number of consecutive failures and the length of the ban.",
+  QBITTORRENT_BANNED: "banned after too many failed logins (HTTP status 403)",
+  QBITTORRENT_CHECK_OPTIONS:
+    "Check qBittorrent's Web UI options: the server domains of its Host header validation must cover this host and port, and a reverse proxy must be allowed (or require no user name and password of its own).",
+  QBITTORRENT_CHECK_REFUSED: "refused by the Host header or CSRF check (HTTP status 401)",
+  QBITTORRENT_FORWARD_COOKIE:
+    "A proxy in front of it must forward its session cookie in both directions.",
+  QBITTORRENT_SESSION_LOST:
+    "the login succeeded, but its session was not accepted (HTTP status 403)",
+  DOWNLOADER_ADDRESS_SCHEME: "must be an address that begins with one of {schemes}",
+  DOWNLOADER_ADDRESS_SPLIT:
+    "has an @ after its host: in a user name or password write / as %2F, ? as %3F, # as %23 and @ as %40, in a path write @ as %40",
+  DOWNLOADER_ADDRESS_PERCENT: "has a % in its user name or password that must be written %25",
 } as const;
 
 export type MessageId = keyof typeof MESSAGES;

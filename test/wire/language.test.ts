@@ -385,6 +385,29 @@ test.each(wrongValues)("the problem of an invalid %s is Chinese", async (key, va
   expect(said?.message).not.toMatch(/must|write/);
 });
 
+/** Download managers that cannot be connected. */
+const wrongDownloaders = [
+  ["setAria2", { uri: "http://127.0.0.1:9/jsonrpc", secret: "" }, "连接被拒绝"],
+  ["setAria2", { uri: "ftp://127.0.0.1", secret: "" }, "之一开头的地址"],
+  ["setAria2", { uri: "http://127.0.0.1:9", secret: "x".repeat(2_000) }, "超过 1024 个字符"],
+  ["setQbittorrent", { url: "http://a:b@127.0.0.1:9" }, "启用了 Web UI"],
+] as const;
+
+test.each(wrongDownloaders)(
+  "the failure of %s is Chinese: %j",
+  async (method, request, problem) => {
+    const settings = createClient(SettingService, transports["gRPC"] as Transport);
+    const call = settings[method](request, { headers: chinese });
+    const error = await call.then(
+      () => undefined,
+      (thrown: unknown) => ConnectError.from(thrown),
+    );
+    const [said] = error?.findDetails(LocalizedMessageSchema) ?? [];
+    expect(said?.message).toContain(problem);
+    expect(said?.message).not.toMatch(/Check|connect |must/);
+  },
+);
+
 describe("a site", () => {
   const site = startedForAll(startStandIn);
 
