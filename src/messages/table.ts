@@ -343,6 +343,13 @@ export const MESSAGES = {
     "another program changes {keys} on the site again and again; they are no longer corrected",
   SITE_SETTINGS_DIFFER: "values differ: {keys}",
   SITE_BEHIND: "revisions that are not on the site yet: {count}",
+  COUNT_IN_STATE: "{count} {state}",
+  STATES_LISTED: "{first}, {next}",
+  STATE_OK: "ok",
+  STATE_WAITING: "waiting",
+  STATE_DIFFERS: "differs",
+  STATE_FAILING: "failing",
+  STATE_STUCK: "stuck",
   SITE_MOUNTS: "mounts: {states}",
   SITE_RULES: "folder rules: {states}",
   RULE_INCOMPLETE:

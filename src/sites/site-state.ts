@@ -1,4 +1,5 @@
-import { message } from "../messages/message.ts";
+import { type Message, message } from "../messages/message.ts";
+import type { MessageId } from "../messages/table.ts";
 import { isLasting } from "../sync/failure.ts";
 import { OK, STATES, type State, type Trouble, worstOf } from "../sync/state.ts";
 import { errorOf, type RecordsOfSite, type Site, type SiteView } from "./site.ts";
@@ -99,7 +100,7 @@ function stateOfRecords(site: Site, records: RecordsOfSite): State {
   const { cause, remedy } = TEXTS[records.kind];
   return {
     state: worst,
-    cause: message(cause, { states: countsText(records) }),
+    cause: message(cause, { states: countsInWords(records) }),
     remedy: worst === "waiting" ? "" : message(remedy, { site: site.name }),
     since: 0,
   };
@@ -110,13 +111,27 @@ const TEXTS = {
   rule: { cause: "SITE_RULES", remedy: "DO_LIST_RULES" },
 } as const;
 
-/** Numbers of records by state, such as `5 ok, 1 failing`. */
-export function countsText({ counts }: Pick<RecordsOfSite, "counts">): string {
-  return STATES.flatMap((state) => {
-    const count = counts[state] ?? 0;
-    return count > 0 ? [`${count} ${state}`] : [];
-  }).join(", ");
+/** Numbers of records by state in English, such as `5 ok, 1 failing`. */
+export function countsText(records: Pick<RecordsOfSite, "counts">): string {
+  return String(countsInWords(records));
 }
+
+function countsInWords({ counts }: Pick<RecordsOfSite, "counts">): Message | "" {
+  const [first, ...rest] = STATES.flatMap((state) => {
+    const count = counts[state] ?? 0;
+    return count > 0 ? [message("COUNT_IN_STATE", { count, state: message(WORDS[state]) })] : [];
+  });
+  if (first === undefined) return "";
+  return rest.reduce((all, next) => message("STATES_LISTED", { first: all, next }), first);
+}
+
+const WORDS = {
+  ok: "STATE_OK",
+  waiting: "STATE_WAITING",
+  differs: "STATE_DIFFERS",
+  failing: "STATE_FAILING",
+  stuck: "STATE_STUCK",
+} as const satisfies Record<(typeof STATES)[number], MessageId>;
 
 function namesOf(keys: readonly string[]): string {
   const more = keys.length - MAX_NAMED;

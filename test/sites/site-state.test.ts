@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { createTranslations } from "../../src/messages/language.ts";
+import { textIn } from "../../src/messages/message.ts";
 import { NEW_STATE, type Site, type SiteState, type SiteView } from "../../src/sites/site.ts";
 import { stateOfSite } from "../../src/sites/site-state.ts";
 import { STATES } from "../../src/sync/state.ts";
@@ -174,4 +176,11 @@ test("a cause names five keys at most", () => {
   const drift = Array.from({ length: 8 }, (_each, at) => `key_${at}`);
   const { cause } = stateOfSite(view({ settings: { drift } }), 9);
   expect(String(cause)).toMatch(/key_4, … \(\+3\)$/);
+});
+
+test("a cause counts the states of records in the language of its reader", () => {
+  const { cause } = stateOfSite(view({ mounts: { failing: 1, stuck: 3 } }), 9);
+  expect(textIn(cause, createTranslations()("zh-CN"))).toBe(
+    "存储：2 个正常，1 个出错，3 个需要处理",
+  );
 });

@@ -108,7 +108,7 @@ describe("sites", () => {
       const page = await console.enter("sites?name=harbour");
       await page.getByText("1 differs", { exact: true }).waitFor();
       await page.locator(".menu select").selectOption("zh-CN");
-      await page.getByText("1 不一致", { exact: true }).waitFor();
+      await page.getByText("1 有差异", { exact: true }).waitFor();
     } finally {
       await console.client(MountService).deleteMounts({ names: ["films"] });
       await site.stop();
