@@ -19,16 +19,19 @@ export function countOf({ results }: RestoreBackupResponse, outcome: Outcome): n
   return results.filter((one) => one.outcome === outcome).length;
 }
 
-/** Outcome, or preview, of each entry. Unchanged entries are hidden at first. */
+/**
+ * Outcome, or preview, of each entry. Unchanged entries are hidden at first, except those that keep
+ * something other than the backup has.
+ */
 export function OutcomeTable({ result }: { readonly result: RestoreBackupResponse }) {
   const hidden = useSignal<readonly Outcome[]>(["unchanged"]);
   const toggle = (outcome: Outcome): void => {
     const rest = hidden.value.filter((one) => one !== outcome);
     hidden.value = rest.length < hidden.value.length ? rest : [...rest, outcome];
   };
-  const rows = ORDER.filter((one) => !hidden.value.includes(one)).flatMap((one) =>
+  const rows = ORDER.flatMap((one) =>
     result.results.flatMap((each) =>
-      each.outcome === one
+      each.outcome === one && (!hidden.value.includes(one) || each.kept.length > 0)
         ? [{ part: each.part, name: each.name, outcome: one, why: whyOf(each) }]
         : [],
     ),

@@ -22,6 +22,9 @@ async function change(key: string, value: string): Promise<void> {
   await console.settings.saveSettings({ settings: [{ key, value }] });
 }
 
+/** Label of the choice that replaces stored secrets. */
+const REPLACES = /^Replace secrets that are stored here/;
+
 describe("backup, with the keyboard alone", () => {
   test("is sealed, downloaded, chosen, previewed and imported", async () => {
     await change("site_title", "In the backup");
@@ -81,6 +84,10 @@ describe("backup", () => {
     await page.locator(".outcomes code", { hasText: "site_title" }).waitFor();
     expect(await saved("site_title")).toBe("Changed since");
     await page.getByLabel("Reason").fill("From the backup");
+    // A stored secret stays, unless the user replaces it.
+    await page.locator(".outcomes", { hasText: "stays as it is here" }).waitFor();
+    await page.getByRole("button", { name: "Import 1 change" }).waitFor();
+    await page.getByLabel(REPLACES).check();
     await page.getByRole("button", { name: "Import 2 changes" }).click();
     await page.getByText("The backup is imported:").waitFor();
     expect(await saved("site_title")).toBe("Kept");
@@ -130,6 +137,8 @@ describe("backups of the service", () => {
     await rows.getByRole("button", { name: "Restore" }).click();
     await page.locator(".outcomes code", { hasText: "site_title" }).waitFor();
     expect(await saved("site_title")).toBe("Changed since");
+    await page.getByLabel(REPLACES).check();
+    await page.locator(".outcomes", { hasText: "replaces the secret" }).waitFor();
     await page.getByRole("button", { name: /^Import \d+ changes?$/ }).click();
     await page.getByText("The backup is imported:").waitFor();
     expect(await saved("site_title")).toBe("In a stored backup");
@@ -182,7 +191,7 @@ test("secrets are replaced by one import only: the next one asks again", async (
       buffer: Buffer.from(JSON.stringify(document)),
     });
   };
-  const replace = page.getByLabel(/^Replace the stored secrets/);
+  const replace = page.getByLabel(REPLACES);
   await choose("First");
   await replace.check();
   await page.getByRole("button", { name: "Import 1 change" }).click();
