@@ -163,6 +163,7 @@ const env = {
 };
 
 describe("bytes of incomplete bodies", () => {
+  const shared = startedForAll(() => startService({ env }));
   /** Half of the total is 64 KiB, the limit of one peer. */
   const much = Buffer.alloc(40_000, " ");
 
@@ -172,7 +173,8 @@ describe("bytes of incomplete bodies", () => {
   test.each(read)(
     "beyond the bound are refused, for the peer that holds them: %s",
     async (_n, one) => {
-      const service = await serve(env);
+      // A reset ends the token of the others.
+      const service = one.does === "reset" ? await serve(env) : shared;
       const holder = await dial(service.port);
       const [save] = cuttables;
       if (save === undefined) throw new Error("the table is empty");

@@ -59,14 +59,15 @@ describe.each(over("2"))("over HTTP/2, %s", (_name, request) => {
 
   test.each(http2Cuts)("broken off by %s, is dropped", async (_cut, cut) => {
     const before = await witness.state();
-    for (const sent of [first, all])
-      for (const length of [{}, announced]) {
-        const { name, client } = await open(length);
-        client.data(1, sent);
-        await client.settled();
-        cut(client);
-        await witness.expectDropped(name, request, before);
-      }
+    const drop = async (sent: Buffer, length: Record<string, string>) => {
+      const { name, client } = await open(length);
+      client.data(1, sent);
+      await client.settled();
+      cut(client);
+      await witness.expectDropped(name, request, before);
+    };
+    const sendings = [first, all].flatMap((sent) => [drop(sent, {}), drop(sent, announced)]);
+    await Promise.all(sendings);
   });
 
   test("with RST_STREAM immediately after its body, is dropped", async () => {

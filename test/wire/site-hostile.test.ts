@@ -102,14 +102,15 @@ describe.each(posting)("a hostile site, over $name", ({ name, open }) => {
     },
   );
 
-  test("a member of fifty thousand levels is sent back unchanged", async () => {
-    await add();
-    const deepRow = listOf(row("site_title", "x", { deepRow: "DEEP" })).replace(
-      '"DEEP"',
-      deep(50_000),
-    );
-    site.mode = { kind: "reply", body: deepRow };
-    expect(await answered(syncSite, { name: "one" })).toContain("refused");
-    await answered(listSites);
-  });
+  if (isUsual)
+    test("a member of fifty thousand levels is sent back unchanged", async () => {
+      await add();
+      const deepRow = listOf(row("site_title", "x", { deepRow: "DEEP" })).replace(
+        '"DEEP"',
+        deep(50_000),
+      );
+      site.mode = { kind: "reply", body: deepRow };
+      expect(await answered(syncSite, { name: "one" })).toContain("refused");
+      await answered(listSites);
+    });
 });
