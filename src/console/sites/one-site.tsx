@@ -22,10 +22,10 @@ import { SiteDifferences } from "./differences.tsx";
 import { SiteState } from "./list.tsx";
 import { SiteForm } from "./site-form-later.tsx";
 import { SiteLog } from "./site-log.tsx";
-import { SiteMounts } from "./site-mounts.tsx";
 
 addMessages(mountsTexts, recordsTexts);
 
+const SiteMounts = lazy(async () => (await import("./site-mounts.tsx")).SiteMounts);
 const Days = lazy(async () => (await import("../days/strip.tsx")).OneStrip);
 
 /** Site with its status, differences and actions. */
