@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { reviveText, type Text } from "../messages/message.ts";
+import { createTicks } from "../ticks.ts";
 import { createBatches } from "./batch.ts";
 
 /** Stored state of a record on a site, or, with an empty name, of all its records of one kind. */
@@ -28,6 +29,11 @@ type Changes = Parameters<RecordStateStore["write"]>[0];
  */
 export const REQUEST = "*";
 
+/** Name after all names of requests. */
+export const AFTER_REQUESTS = "+";
+/** Name of the row of a site that differs after each write of its states. */
+export const MARK = "=";
+
 /** Maximum number of rows with requests for a site, in addition to two joined ones: a round that hangs delays requests. */
 const MAX_WAITING = 32;
 
@@ -35,6 +41,10 @@ const MAX_WAITING = 32;
 export interface RecordStateStore {
   /** Lists states by name. @param only `requests`: those of `request`; undefined: all. */
   list(only?: "requests"): Promise<readonly StoredState[]>;
+  /** A text for each site that differs after each write of its states; empty: none was written. */
+  marks(): Promise<ReadonlyMap<string, string>>;
+  /** Lists states of a site by name. */
+  ofSite(siteId: string): Promise<readonly StoredState[]>;
   /**
    * Writes and removes states in one transaction, those of deleted sites excepted. A text of
    * undefined removes.
@@ -121,6 +131,16 @@ export interface RecordRegistry<S, T extends SiteRecords, L = never> {
   onListing(listener: (siteId: string, path: string, listing: L) => Promise<void>): void;
 }
 
+/** Sets values by name; undefined removes one. */
+function setAll<V extends object>(
+  all: Map<string, V>,
+  values: Readonly<Record<string, V | undefined>>,
+): void {
+  for (const [name, value] of Object.entries(values))
+    if (value === undefined) all.delete(name);
+    else all.set(name, Object.freeze(value));
+}
+
 /** @param batch milliseconds for which states are collected. Default: 20. */
 export function createRecordRegistry<
   S extends object,
@@ -139,9 +159,26 @@ export function createRecordRegistry<
     (changes) => changes.length,
   );
   const write = (rows: Changes): Promise<undefined> => batched(rows, { isPatient: true });
-  let sites = new Map<string, T>();
-  let records = new Map<string, Map<string, S>>();
-  let listings = new Map<string, Map<string, L>>();
+  const sites = new Map<string, T>();
+  const records = new Map<string, Map<string, S>>();
+  const listings = new Map<string, Map<string, L>>();
+  /** Mark of each site whose states were read, and not written here since then. */
+  const read = new Map<string, string>();
+  const readSite = async (siteId: string) => {
+    const ticks = createTicks();
+    let site: T | undefined;
+    const states = new Map<string, S>();
+    const listed = new Map<string, L>();
+    for (const { name, state } of await store.ofSite(siteId)) {
+      if (name.startsWith(REQUEST)) continue;
+      if (ticks.isDue()) await ticks.next();
+      const value = JSON.parse(state, reviveText);
+      if (isListing(name)) listed.set(name, Object.freeze(value));
+      else if (name === "") site = { ...newSite, ...value };
+      else states.set(name, Object.freeze({ ...newState, ...value }));
+    }
+    return { site, records: states, listings: listed };
+  };
   let requestCount = 0;
   const listeners = new Set<(siteId: string) => void>();
   const listingListeners = new Set<Parameters<RecordRegistry<S, T, L>["onListing"]>[0]>();
@@ -166,20 +203,21 @@ export function createRecordRegistry<
   };
   const registry: RecordRegistry<S, T, L> = {
     load: async () => {
-      const rows = await store.list();
-      sites = new Map();
-      records = new Map();
-      listings = new Map();
-      for (const { siteId, name, state } of rows)
-        if (name.startsWith(REQUEST)) continue;
-        else if (isListing(name))
-          ofSite(listings, siteId).set(name, Object.freeze(JSON.parse(state, reviveText)));
-        else if (name === "") sites.set(siteId, { ...newSite, ...JSON.parse(state, reviveText) });
-        else
-          ofSite(records, siteId).set(
-            name,
-            Object.freeze({ ...newState, ...JSON.parse(state, reviveText) }),
-          );
+      const marks = await store.marks();
+      for (const siteId of new Set([...sites.keys(), ...records.keys(), ...listings.keys()]))
+        if (!marks.has(siteId))
+          for (const all of [sites, records, listings, read]) all.delete(siteId);
+      for (const [siteId, mark] of marks)
+        while (read.get(siteId) !== mark) {
+          read.set(siteId, mark);
+          const stored = await readSite(siteId);
+          // States were written meanwhile, which may be newer.
+          if (read.get(siteId) !== mark) continue;
+          if (stored.site === undefined) sites.delete(siteId);
+          else sites.set(siteId, stored.site);
+          records.set(siteId, stored.records);
+          listings.set(siteId, stored.listings);
+        }
     },
     site: (siteId) => sites.get(siteId) ?? newSite,
     records: (siteId) => records.get(siteId) ?? new Map(),
@@ -194,17 +232,19 @@ export function createRecordRegistry<
         rows.push({ siteId, name, ...(is !== undefined && { state: JSON.stringify(is) }) });
       };
       if (site !== undefined) add("", sites.get(siteId), site);
-      for (const [name, state] of Object.entries(changed)) add(name, before.get(name), state);
+      const ticks = createTicks();
+      for (const [name, state] of Object.entries(changed)) {
+        if (ticks.isDue()) await ticks.next();
+        add(name, before.get(name), state);
+      }
       for (const [path, listing] of Object.entries(listed)) add(path, known.get(path), listing);
       if (rows.length === 0) return;
       for (let at = 0; at < rows.length; at += MAX_ROWS) await write(rows.slice(at, at + MAX_ROWS));
+      read.delete(siteId);
       if (site !== undefined) sites.set(siteId, Object.freeze(site));
-      for (const [name, state] of Object.entries(changed))
-        if (state === undefined) before.delete(name);
-        else before.set(name, Object.freeze(state));
-      for (const [path, listing] of Object.entries(listed))
-        if (listing === undefined) known.delete(path);
-        else known.set(path, Object.freeze(listing));
+      // The maps may have been read again meanwhile.
+      setAll(ofSite(records, siteId), changed);
+      setAll(ofSite(listings, siteId), listed);
       for (const listener of listeners) listener(siteId);
       for (const [path, listing] of Object.entries(listed))
         if (listing !== undefined)

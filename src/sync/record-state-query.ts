@@ -1,8 +1,9 @@
+import { randomInt } from "node:crypto";
 import type { Kysely } from "kysely";
 import type { LockRows } from "../database/row-lock.ts";
 import type { Database } from "../database/schema.ts";
 import type { HashedStates } from "../ledger/history-query.ts";
-import { REQUEST, type RecordStateStore } from "./record-registry.ts";
+import { AFTER_REQUESTS, MARK, REQUEST, type RecordStateStore } from "./record-registry.ts";
 
 /** Number of states that one statement writes: statements one by one take ten times as long. */
 const ROWS_OF_STATEMENT = 100;
@@ -28,10 +29,41 @@ export function createRecordStateStore(
           .selectFrom("record_state")
           .select(["site_id as siteId", "name", "state"])
           .where("kind", "=", kind)
+          .where("name", "!=", MARK)
           .orderBy("name");
-        if (only === "requests") query = query.where("name", "like", `${REQUEST}%`);
+        // By site: the index of the table begins with it.
+        if (only === "requests")
+          query = query
+            .where("site_id", "in", db.selectFrom("site").select("id"))
+            .where("name", ">=", REQUEST)
+            .where("name", "<", AFTER_REQUESTS);
         return query.execute();
       }),
+    marks: () =>
+      attempt(async () => {
+        const rows = await db
+          .selectFrom("site")
+          .leftJoin("record_state", (join) =>
+            join
+              .onRef("record_state.site_id", "=", "site.id")
+              .on("record_state.kind", "=", kind)
+              .on("record_state.name", "=", MARK),
+          )
+          .select(["site.id as siteId", "record_state.state as mark"])
+          .execute();
+        return new Map(rows.map(({ siteId, mark }) => [siteId, mark ?? ""]));
+      }),
+    ofSite: (siteId) =>
+      attempt(() =>
+        db
+          .selectFrom("record_state")
+          .select(["site_id as siteId", "name", "state"])
+          .where("site_id", "=", siteId)
+          .where("kind", "=", kind)
+          .where("name", "!=", MARK)
+          .orderBy("name")
+          .execute(),
+      ),
     write: (changes) =>
       attempt(() => {
         check?.();
@@ -42,7 +74,12 @@ export function createRecordStateStore(
           const known = new Set((await lockRows(sites).execute()).map(({ id }) => id));
           // Of several changes of a row, the last one holds.
           const last = new Map(changes.map((each) => [`${each.siteId}/${each.name}`, each]));
-          const rows: { site_id: string; kind: string; name: string; state: string }[] = [];
+          const rows = [...known].map((id) => ({
+            site_id: id,
+            kind,
+            name: MARK,
+            state: newMark(),
+          }));
           for (const { siteId, name, state } of last.values())
             if (state === undefined)
               await trx
@@ -65,6 +102,10 @@ export function createRecordStateStore(
         });
       }),
   };
+}
+
+function newMark(): string {
+  return String(randomInt(2 ** 47));
 }
 
 /** States of records on sites, whose hashes change with the sealing key. */

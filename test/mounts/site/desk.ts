@@ -41,15 +41,20 @@ export const SITE = "s";
 /** States of mounts in memory, which outlive a process as in a database. */
 export function memoryStore(): RecordStateStore {
   const rows = new Map<string, { siteId: string; name: string; state: string }>();
+  const marks = new Map<string, string>();
   return {
+    marks: async () => new Map(marks),
+    ofSite: async (site) => [...rows.values()].filter(({ siteId }) => siteId === site),
     list: async (only) =>
       [...rows.values()]
         .filter(({ name }) => only === undefined || name.startsWith(REQUEST))
         .sort((a, b) => (a.name < b.name ? -1 : 1)),
     write: async (changes) => {
-      for (const { siteId, name, state } of changes)
+      for (const { siteId, name, state } of changes) {
+        marks.set(siteId, String(Number(marks.get(siteId) ?? 0) + 1));
         if (state === undefined) rows.delete(`${siteId} ${name}`);
         else rows.set(`${siteId} ${name}`, { siteId, name, state });
+      }
     },
   };
 }

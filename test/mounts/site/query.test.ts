@@ -9,6 +9,44 @@ import { storedSite } from "../../store/site-contract.ts";
 
 let folder: string;
 
+test("a second process reads the states of those sites again that the first one has written", async () => {
+  const file = join(folder, "shared.db");
+  const [first, second] = [await openSqliteStore(file), await openSqliteStore(file)];
+  for (const id of ["a", "b", "c"]) await first.sites.insert(storedSite(id), []);
+  const writer = createMountRegistry(first.mountStates);
+  const read: string[] = [];
+  const reader = createMountRegistry({
+    ...second.mountStates,
+    ofSite: (siteId) => {
+      read.push(siteId);
+      return second.mountStates.ofSite(siteId);
+    },
+  });
+  const reads = async () => {
+    read.length = 0;
+    await reader.load();
+    return read.toSorted();
+  };
+  const state = { ...NEW_MOUNT, id: 4, path: "/films" };
+  for (const site of ["a", "b"])
+    await writer.put(site, { records: { films: state, other: state } });
+  expect(await reads()).toEqual(["a", "b", "c"]);
+  expect(await reads()).toEqual([]);
+  await writer.put("b", { records: { films: { ...state, id: 5 }, other: undefined } });
+  expect(await reads()).toEqual(["b"]);
+  expect([...reader.records("b")].map(([name, { id }]) => [name, id])).toEqual([["films", 5]]);
+  expect(reader.records("a").size).toBe(2);
+  await reader.put("a", { records: { films: { ...state, id: 6 } } });
+  expect(await reads()).toEqual(["a"]);
+  expect(reader.records("a").get("films")?.id).toBe(6);
+  await writer.request("c", { forced: ["films"], states: {} });
+  expect(await reader.requested()).toEqual(new Set(["c"]));
+  await first.sites.delete("a", []);
+  expect(await reads()).toEqual(["c"]);
+  expect(reader.records("a").size).toBe(0);
+  await Promise.all([first.close(), second.close()]);
+});
+
 beforeAll(async () => {
   folder = newDatabaseFolder();
 });
@@ -21,7 +59,7 @@ test("states are stored, an equal one is not written, and a deleted site's state
   for (const id of ["a", "b"]) await first.sites.insert(storedSite(id), []);
   let writes = 0;
   const registry = createMountRegistry({
-    list: first.mountStates.list,
+    ...first.mountStates,
     write: (changes) => {
       writes += 1;
       return first.mountStates.write(changes);
