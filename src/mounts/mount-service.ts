@@ -77,6 +77,8 @@ export interface MountService {
   onStatus(listener: () => void): void;
   /** Status of a mount on each of its sites. */
   statuses(mount: Mount): readonly Status[];
+  /** Number of all sites. */
+  siteCount(): number;
   save(inputs: readonly MountInput[], caller: Caller, options?: MountOptions): Promise<Saved>;
   /**
    * Replaces an item's value in all mounts of the driver that have the same value as a given mount.

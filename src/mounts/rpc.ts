@@ -95,7 +95,7 @@ export function mountImpl(
     listMounts: async ({ site, ...request }, context) => {
       const revision = BigInt(mounts.revision());
       const listed = await mounts.list(grantOf(context), site);
-      const { items, next } = recordPage(SITE_MOUNTS, listed, request);
+      const { items, next } = recordPage(SITE_MOUNTS, listed, request, mounts.siteCount());
       const reveals = revealing(context, request.reveal, items);
       return create(ListMountsResponseSchema, {
         mounts: await mapInTicks(items, showIn(context, reveals), context.signal),

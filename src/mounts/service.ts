@@ -91,6 +91,7 @@ export function createMountService(deps: MountServiceDeps): MountService {
     get: (name, grant) => changes.require(grant, view.all().get(name), name),
     saved: (names) => [...names].flatMap((name) => view.all().get(name) ?? []),
     statuses,
+    siteCount: () => sites.sites().length,
     coverage: mountCoverage({ view, sites, registry, sources }),
     watch: feed.watch,
     onStatus,

@@ -10,16 +10,26 @@ import { type Page, type PageRequest, pageOf } from "../messages/page.ts";
 import { isOnSite } from "../sites/site-choice.ts";
 import type { SiteKind, SiteRecord } from "./kind.ts";
 
-/** Page of a list of records: at most 1,000, and fewer if they are large. */
+/** Approximate size of the state of a record on a site, in bytes of JSON. */
+const STATE_BYTES = 350;
+
+/**
+ * Page of a list of records: at most 1,000, and fewer if they are large.
+ *
+ * @param siteCount number of all sites: a record is shown with its state on each of its sites.
+ */
 export function recordPage<R extends SiteRecord>(
   { keyOf }: SiteKind<R>,
   sorted: readonly R[],
   request: PageRequest,
+  siteCount: number,
 ): Page<R> {
+  const sitesOf = ({ siteIds }: R): number => (siteIds === "all" ? siteCount : siteIds.length);
   const place = {
     of: keyOf,
     after: (text: string) => (record: R) => keyOf(record) > text,
-    sizeOf: (record: R) => Buffer.byteLength(JSON.stringify(record)),
+    sizeOf: (record: R) =>
+      Buffer.byteLength(JSON.stringify(record)) + sitesOf(record) * STATE_BYTES,
   };
   return pageOf(sorted, request, place, undefined, { usual: 1_000, beyond: "invalid" });
 }

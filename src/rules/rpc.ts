@@ -74,7 +74,7 @@ export function ruleImpl(
     listRules: async ({ site, ...request }, context) => {
       const revision = BigInt(rules.revision());
       const listed = await rules.list(grantOf(context), site);
-      const { items, next } = recordPage(SITE_RULES, listed, request);
+      const { items, next } = recordPage(SITE_RULES, listed, request, rules.siteCount());
       const reveals = revealing(context, request.reveal, items);
       return create(ListRulesResponseSchema, {
         rules: await mapInTicks(items, showIn(context, reveals), context.signal),

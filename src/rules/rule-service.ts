@@ -35,6 +35,8 @@ export interface RuleService extends Pick<EffectsOnRecords, "leave"> {
   saved(paths: ReadonlySet<string>): readonly Rule[];
   /** Status of a rule on each of its sites. */
   statuses(rule: Rule): readonly RuleStatus[];
+  /** Number of all sites. */
+  siteCount(): number;
   save(inputs: readonly RuleInput[], caller: Caller, options?: ChangeOptions): Promise<Saved>;
   /** @throws ALREADY_EXISTS: a rule has the new path. */
   move(

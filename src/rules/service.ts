@@ -56,6 +56,7 @@ export function createRuleService(deps: RuleServiceDeps): RuleService {
     get: (path, grant) => changes.require(grant, view.all().get(path), path),
     saved: (paths) => [...paths].flatMap((path) => view.all().get(path) ?? []),
     statuses: onSites.statuses,
+    siteCount: () => sites.sites().length,
     save: saveRules(changes),
     move: moveRule(changes, sites),
     delete: deleteRecords(SITE_RULES, changes, "paths"),
