@@ -231,8 +231,8 @@ function incidentSource(
     siteName: incidents.siteName,
     placeOf: incidents.placeOf,
     readSites: () => readSiteNames(registry),
-    coverage: (siteId: string | undefined) => ({
-      ...mounts.coverage(siteId),
+    coverage: async (siteId: string | undefined, signal: AbortSignal) => ({
+      ...(await mounts.coverage(siteId, signal)),
       interval: probeIntervalMs,
     }),
   };

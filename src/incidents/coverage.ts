@@ -38,7 +38,7 @@ export function coverageText({ mounts, unread, interval }: Coverage): readonly M
   const unlisted = mounts.filter(({ listedAt }) => listedAt === 0);
   const listed = mounts.filter(({ listedAt }) => listedAt > 0);
   const failing = mounts.filter(({ isFailing }) => isFailing);
-  const oldest = timeText(Math.min(...listed.map(({ listedAt }) => listedAt)));
+  const oldest = timeText(oldestListing(listed));
   const total = mounts.length;
   return [
     message("NO_INCIDENTS"),
@@ -67,6 +67,12 @@ export function coverageText({ mounts, unread, interval }: Coverage): readonly M
     ),
     ...(unlisted.length > 0 ? [message(interval === 0 ? "PROBES_ARE_OFF" : "LIST_NOW")] : []),
   ];
+}
+
+/** Time of the oldest of these listings; Infinity: there is none. */
+export function oldestListing(listed: readonly LookedMount[]): number {
+  // No spread: a call has at most about a hundred thousand arguments.
+  return listed.reduce((oldest, { listedAt }) => Math.min(oldest, listedAt), Infinity);
 }
 
 /** Names such as `home /films, home /music, … (+3)`. */

@@ -11,7 +11,7 @@ import { createDriverTranslation } from "../drivers/driver-info.ts";
 import { invalid } from "../messages/error.ts";
 import type { Language, Translate } from "../messages/language.ts";
 import { message, type Text, textIn } from "../messages/message.ts";
-import { type Coverage, coverageText } from "./coverage.ts";
+import { type Coverage, coverageText, oldestListing } from "./coverage.ts";
 import {
   adviceOf,
   type IncidentClass,
@@ -118,7 +118,7 @@ export function coverageToProto(
     unreadSites: coverage.unread.map(({ site }) => site),
     text: sentences.join(" "),
     ...(listed.length > 0 && {
-      oldestListTime: timestampFromMs(Math.min(...listed.map(({ listedAt }) => listedAt))),
+      oldestListTime: timestampFromMs(oldestListing(listed)),
     }),
   };
 }

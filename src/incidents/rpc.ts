@@ -40,7 +40,7 @@ export interface IncidentSite {
   readSites(): Promise<SiteNames>;
   driverOf(name: string): DriverInfo | undefined;
   /** Coverage of the mounts of a site; undefined: of all sites. */
-  coverage(siteId: string | undefined): Coverage;
+  coverage(siteId: string | undefined, signal: AbortSignal): Promise<Coverage>;
   placeOf(incident: Incident): IncidentPlace;
 }
 
@@ -98,7 +98,7 @@ export function incidentImpl(
       return create(ListIncidentsResponseSchema, {
         incidents: page.map(showIn(context)),
         ...(before === undefined && {
-          coverage: coverageToProto(source.coverage(siteId), {
+          coverage: coverageToProto(await source.coverage(siteId, context.signal), {
             mountPath,
             say: isEmpty ? sayIn(context) : undefined,
           }),

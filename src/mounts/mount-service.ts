@@ -59,8 +59,15 @@ export interface MountService {
   saved(names: ReadonlySet<string>): readonly Mount[];
   /** @throws NOT_FOUND; PERMISSION_DENIED. */
   get(name: string, grant: Grant): Mount;
-  /** Enabled mounts on sites, Mooring's and others, with what is known about them. */
-  coverage(siteId: string | undefined): {
+  /**
+   * Enabled mounts on sites, Mooring's and others, with what is known about them.
+   *
+   * @param signal ends the work.
+   */
+  coverage(
+    siteId: string | undefined,
+    signal?: AbortSignal,
+  ): Promise<{
     readonly mounts: readonly {
       readonly site: string;
       readonly path: string;
@@ -72,7 +79,7 @@ export interface MountService {
       readonly cause: Text;
       readonly readAt: number;
     }[];
-  };
+  }>;
   /** Calls the listener after a change of the states of mounts. */
   onStatus(listener: () => void): void;
   /** Status of a mount on each of its sites. */

@@ -47,6 +47,11 @@ test.each<[string, Partial<Coverage>, string]>([
   expect(text(coverage)).toBe(expected);
 });
 
+test("the oldest of 200,000 listings is found", () => {
+  const mounts = Array.from({ length: 200_000 }, (_, at) => mount(`/m${at}`, AT + at));
+  expect(text({ mounts })).toContain("200000 of 200000, the first at 2026-11-26 15:10 UTC");
+});
+
 test("names of many mounts are cut, with their number", () => {
   const many = Array.from({ length: 8 }, (_, at) => mount(`/${at}`));
   expect(text({ mounts: many })).toContain("home /4, … (+3).");

@@ -1,13 +1,15 @@
 import type { SiteRegistry } from "../../sites/registry.ts";
 import type { Site } from "../../sites/site.ts";
 import { isOnSite, pathOn } from "../../sites/site-choice.ts";
+import { createTicks } from "../../ticks.ts";
 import type { Mount } from "../mount.ts";
 import type { MountService } from "../mount-service.ts";
 import type { MountView } from "../mount-view.ts";
 import type { MountRegistry } from "../site/registry.ts";
 import { type StatusSources, statusOf, unreadSite } from "../status.ts";
 
-type Coverage = ReturnType<MountService["coverage"]>;
+type Coverage = Awaited<ReturnType<MountService["coverage"]>>;
+type Looked = Coverage["mounts"][number];
 
 export interface CoverageDeps {
   readonly view: Pick<MountView, "all">;
@@ -43,15 +45,18 @@ export function mountCoverage({
     const isRead = cause === "" && !site.paused && readAt > 0;
     return isRead ? [] : [{ site: site.name, cause, readAt }];
   };
-  return (siteId) => {
+  return async (siteId, signal) => {
+    const ticks = createTicks(signal);
+    const mounts: Looked[] = [];
     const chosen = sites.sites().filter(({ id }) => siteId === undefined || id === siteId);
     const all = [...view.all().values()];
-    return {
-      mounts: chosen.flatMap((site) => [
-        ...all.flatMap((mount) => ownOf(site, mount)),
-        ...othersOf(site),
-      ]),
-      unread: chosen.flatMap(unreadOf),
-    };
+    for (const site of chosen) {
+      for (const mount of all) {
+        if (ticks.isDue()) await ticks.next();
+        mounts.push(...ownOf(site, mount));
+      }
+      mounts.push(...othersOf(site));
+    }
+    return { mounts, unread: chosen.flatMap(unreadOf) };
   };
 }
