@@ -1,9 +1,10 @@
 import { expect, onTestFinished, test } from "vitest";
 import { startDeletion } from "../../src/access/deletion.ts";
 import { openAccessRegistry } from "../../src/access/registry.ts";
-import type { StoredPrincipal, StoredToken } from "../../src/access/store.ts";
+import type { StoredToken } from "../../src/access/store.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { allRows } from "../store/audit-contract.ts";
+import { samplePrincipal, sampleToken } from "./sample.ts";
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
@@ -12,31 +13,11 @@ const AGE = 3 * DAY;
 const PAUSE = HOUR + 100;
 const START = Date.UTC(2026, 0, 1);
 
-const principal = (id: string, disabledAt: number | null = null): StoredPrincipal => ({
-  id,
-  name: `name-of-${id}`,
-  kind: "program",
-  createdAt: START,
-  createdBy: "admin",
-  disabledAt,
-});
+const principal = (id: string, disabledAt: number | null = null) =>
+  samplePrincipal({ id, name: `name-of-${id}`, createdAt: START, disabledAt });
 
-const token = (id: string, more: Partial<StoredToken> = {}): StoredToken => ({
-  id: id.padEnd(12, "0"),
-  hash: id,
-  principalId: "p",
-  scopes: ["settings:read"],
-  limits: [],
-  comment: "",
-  createdAt: START,
-  createdBy: "admin",
-  expiresAt: null,
-  notAfter: null,
-  replacedBy: null,
-  revokedAt: null,
-  revokedBy: null,
-  ...more,
-});
+const token = (id: string, more: Partial<StoredToken> = {}) =>
+  sampleToken({ id: id.padEnd(12, "0"), hash: id, createdAt: START, ...more });
 
 type Store = Awaited<ReturnType<typeof openSqliteStore>>;
 

@@ -6,25 +6,13 @@ import {
   startExpiryNotice,
 } from "../../src/access/expiry.ts";
 import type { StoredToken } from "../../src/access/store.ts";
+import { sampleToken } from "./sample.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-const token = (life: number | null, replacedBy: string | null = null): StoredToken => ({
-  id: "0aB1cD2eF3gH",
-  principalId: "p",
-  hash: "",
-  scopes: [],
-  limits: [],
-  comment: "",
-  createdAt: 0,
-  createdBy: "admin",
-  notAfter: null,
-  revokedAt: null,
-  revokedBy: null,
-  expiresAt: life,
-  replacedBy,
-});
+const token = (expiresAt: number | null, replacedBy: string | null = null) =>
+  sampleToken({ expiresAt, replacedBy });
 
 const later = { ...token(110 * DAY), createdAt: 100 * DAY };
 

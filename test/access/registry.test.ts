@@ -1,44 +1,23 @@
 import { randomBytes } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
 import { openAccessRegistry } from "../../src/access/registry.ts";
-import type { AccessStore, StoredPrincipal, StoredToken } from "../../src/access/store.ts";
+import type { AccessStore, StoredToken } from "../../src/access/store.ts";
 import { makeToken } from "../../src/access/token-text.ts";
 import { StoreError } from "../../src/database/error.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../store/folder.ts";
+import { samplePrincipal, sampleToken } from "./sample.ts";
 
 const newPath = temporaryPaths();
 
-const PRINCIPAL: StoredPrincipal = {
-  id: "p",
-  name: "program",
-  kind: "program",
-  createdAt: 0,
-  createdBy: "admin",
-  disabledAt: null,
-};
-
-const stored = ({ id, hash }: { readonly id: string; readonly hash: string }): StoredToken => ({
-  id,
-  hash,
-  principalId: "p",
-  scopes: ["settings:read"],
-  limits: ["key:a*"],
-  comment: "",
-  createdAt: 0,
-  createdBy: "admin",
-  expiresAt: null,
-  notAfter: null,
-  replacedBy: null,
-  revokedAt: null,
-  revokedBy: null,
-});
+const stored = ({ id, hash }: Pick<StoredToken, "id" | "hash">) =>
+  sampleToken({ id, hash, limits: ["key:a*"] });
 
 async function registryOf(tokens: readonly StoredToken[], time = () => 1_000) {
   const store = await openSqliteStore(newPath());
   onTestFinished(() => store.close());
   const { access } = store;
-  const rows = { principals: [PRINCIPAL], tokens: [...tokens], audit: [] };
+  const rows = { principals: [samplePrincipal()], tokens: [...tokens], audit: [] };
   await access.transact((trx) => trx.write(rows));
   const uses: [string, number][] = [];
   const used = (id: string, at: number): void => void uses.push([id, at]);
@@ -91,7 +70,7 @@ test("the last use of a token is recorded once a minute", async () => {
 test("tokens of a disabled principal are refused, also without an end of their own", async () => {
   const made = makeToken(randomBytes);
   const { access, registry } = await registryOf([stored(made)]);
-  const disabled = { ...PRINCIPAL, disabledAt: 500 };
+  const disabled = { ...samplePrincipal(), disabledAt: 500 };
   await access.transact((trx) => trx.write({ principals: [disabled], audit: [] }));
   await registry.reread();
   expect(registry.find(made.text, () => "")).toBe(undefined);

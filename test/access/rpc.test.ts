@@ -14,30 +14,10 @@ import type { AccessService as AccessRules } from "../../src/access/service.ts";
 import type { StoredPrincipal, StoredToken } from "../../src/access/store.ts";
 import type { TokenView } from "../../src/access/token.ts";
 import { type CallInfo, callKey } from "../../src/gateway/call.ts";
+import { samplePrincipal, sampleToken } from "./sample.ts";
 
-const PRINCIPAL: StoredPrincipal = {
-  id: "p",
-  name: "bot",
-  kind: "program",
-  createdAt: 1,
-  createdBy: "ann",
-  disabledAt: null,
-};
-const TOKEN: StoredToken = {
-  id: "0aB1cD2eF3gH",
-  principalId: "p",
-  hash: "h",
-  scopes: ["settings:read"],
-  limits: ["key:a"],
-  comment: "c",
-  createdAt: 1,
-  createdBy: "ann",
-  expiresAt: null,
-  notAfter: null,
-  replacedBy: null,
-  revokedAt: null,
-  revokedBy: null,
-};
+const PRINCIPAL = samplePrincipal({ name: "bot", createdAt: 1, createdBy: "ann" });
+const TOKEN = sampleToken({ limits: ["key:a"], comment: "c", createdAt: 1, createdBy: "ann" });
 const VIEW: TokenView = {
   token: TOKEN,
   principal: "bot",

@@ -5,7 +5,6 @@ import { describe, expect, test } from "vitest";
 import { createGrant, ROOT } from "../../src/access/grant.ts";
 import { type Archive, createArchive } from "../../src/archive/archive.ts";
 import type { ExportOptions } from "../../src/archive/export.ts";
-import type { ImportOptions } from "../../src/archive/import.ts";
 import {
   type ArchiveEntry,
   type ArchivePart,
@@ -16,6 +15,7 @@ import {
 } from "../../src/archive/part.ts";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import { failedPrecondition, ServiceError, unavailable } from "../../src/messages/error.ts";
+import { IMPORT_ALL } from "./import-options.ts";
 import { failureOf } from "./setting.ts";
 import { CHEAP, entry } from "./text.ts";
 
@@ -48,19 +48,6 @@ const exports: ExportOptions = {
   only: [],
   names: [],
   includeServerOwn: false,
-};
-
-const imports: ImportOptions = {
-  passphrase: "",
-  only: [],
-  dryRun: false,
-  skipInvalid: false,
-  replaceSecrets: false,
-  includeServerOwn: false,
-  allowShared: false,
-  siteNames: new Map(),
-  sites: undefined,
-  pauseSites: false,
 };
 
 const cipher = createPassphraseCipher(randomBytes, CHEAP);
@@ -255,7 +242,7 @@ describe("an export", () => {
 describe("an import", () => {
   test("plans all parts before it writes the first, and completes them at the end", async () => {
     const harbour = openHarbour();
-    const { results, skipped, revision } = await harbour.archive.import(whole, root, imports);
+    const { results, skipped, revision } = await harbour.archive.import(whole, root, IMPORT_ALL);
     expect(harbour.log).toEqual([
       "plan piers",
       "plan boats",
@@ -280,10 +267,10 @@ describe("an import", () => {
 
   test("in a dry run returns the same results and writes nothing", async () => {
     const harbour = openHarbour();
-    const planned = await harbour.archive.import(whole, root, { ...imports, dryRun: true });
+    const planned = await harbour.archive.import(whole, root, { ...IMPORT_ALL, dryRun: true });
     expect(harbour.log.every((call) => call.startsWith("plan "))).toBe(true);
     expect([harbour.revision, harbour.piers.size]).toEqual([0, 0]);
-    const done = await harbour.archive.import(whole, root, imports);
+    const done = await harbour.archive.import(whole, root, IMPORT_ALL);
     expect(done.results).toEqual(planned.results);
   });
 
@@ -292,7 +279,7 @@ describe("an import", () => {
       const harbour = openHarbour((name, dryRun) =>
         name === part && dryRun ? failedPrecondition("no" as never) : undefined,
       );
-      expect((await failureOf(() => harbour.archive.import(whole, root, imports))).message).toBe(
+      expect((await failureOf(() => harbour.archive.import(whole, root, IMPORT_ALL))).message).toBe(
         "no",
       );
       expect([harbour.revision, harbour.piers.size]).toEqual([0, 0]);
@@ -310,16 +297,16 @@ describe("an import", () => {
       const harbour = openHarbour((name, dryRun) =>
         isAway && name === part && !dryRun ? unavailable("the database is away") : undefined,
       );
-      const failure = await failureOf(() => harbour.archive.import(whole, root, imports));
+      const failure = await failureOf(() => harbour.archive.import(whole, root, IMPORT_ALL));
       expect(failure.code).toBe(Code.Unavailable);
       expect(failure.message).toBe(
         `the import failed after ${done} were stored, and before ${left}: repeat it to complete it. The cause: the database is away`,
       );
       isAway = false;
-      await harbour.archive.import(whole, root, imports);
+      await harbour.archive.import(whole, root, IMPORT_ALL);
       expect(harbour.piers.size).toBe(1);
       expect(harbour.ledger()).toMatchObject({ boats: { size: 2 }, buoys: { size: 1 } });
-      const again = await harbour.archive.import(whole, root, imports);
+      const again = await harbour.archive.import(whole, root, IMPORT_ALL);
       expect(new Set(again.results.map(({ outcome }) => outcome))).toEqual(new Set(["unchanged"]));
     },
   );
@@ -341,7 +328,7 @@ describe("an import", () => {
       if (reviews === ended) throw new ServiceError(Code.Unauthenticated, "the token was revoked");
     };
     const caller = { ...root, renew };
-    const failure = await failureOf(() => harbour.archive.import(whole, caller, imports));
+    const failure = await failureOf(() => harbour.archive.import(whole, caller, IMPORT_ALL));
     expect([failure.code, failure.message]).toEqual([
       Code.Unauthenticated,
       "the token was revoked",
@@ -359,7 +346,7 @@ describe("an import", () => {
       if (isRevoked) throw new ServiceError(Code.Unauthenticated, "the token was revoked");
     };
     const failure = await failureOf(() =>
-      harbour.archive.import(whole, { ...root, renew }, imports),
+      harbour.archive.import(whole, { ...root, renew }, IMPORT_ALL),
     );
     expect(failure.code).toBe(Code.Unauthenticated);
     expect(failure.message).toContain("after piers, boats, buoys were stored, and before captains");
@@ -375,7 +362,7 @@ describe("an import", () => {
       if (isReplaced) throw new ServiceError(Code.Unauthenticated, "the token was reset");
     };
     const document = { ...whole, keys: [{ name: "token" }] };
-    await harbour.archive.import(document, { ...root, renew }, imports);
+    await harbour.archive.import(document, { ...root, renew }, IMPORT_ALL);
     expect(harbour.log.slice(-3)).toEqual(["keys", "captains", "complete piers"]);
   });
 
@@ -387,7 +374,7 @@ describe("an import", () => {
     });
     const { signal } = leaving;
     const failure = await failureOf(() =>
-      harbour.archive.import(whole, root, { ...imports, signal }),
+      harbour.archive.import(whole, root, { ...IMPORT_ALL, signal }),
     );
     expect(failure.message).toContain("after piers were stored, and before boats");
     expect(harbour.revision).toBe(0);
@@ -398,7 +385,7 @@ describe("an import", () => {
       part === "pier south" && !dryRun ? unavailable("the database is away") : undefined,
     );
     const document = { ...whole, piers: ["north", "south", "west"].map((name) => ({ name })) };
-    const failure = await failureOf(() => harbour.archive.import(document, root, imports));
+    const failure = await failureOf(() => harbour.archive.import(document, root, IMPORT_ALL));
     expect(failure.message).toContain(
       "after piers (north) were stored, and before piers, boats, buoys, captains: repeat it",
     );
@@ -410,7 +397,7 @@ describe("an import", () => {
     const { results, skipped } = await archive.import(
       { ...whole, ropes: [{ name: "long" }] },
       caller,
-      imports,
+      IMPORT_ALL,
     );
     expect(results.map(({ part }) => part)).toEqual(["boats", "boats"]);
     expect(skipped.map(({ part, count, reason }) => [part, count, String(reason)])).toEqual([
@@ -421,19 +408,22 @@ describe("an import", () => {
     ]);
     expect(log).not.toContain("piers");
     const named = await failureOf(() =>
-      archive.import(whole, caller, { ...imports, only: ["piers"] }),
+      archive.import(whole, caller, { ...IMPORT_ALL, only: ["piers"] }),
     );
     expect(named.code).toBe(Code.PermissionDenied);
   });
 
   test("of chosen parts only reads these, and says when the document has none of them", async () => {
     const { archive } = openHarbour();
-    const { results, skipped } = await archive.import(whole, root, { ...imports, only: ["buoys"] });
+    const { results, skipped } = await archive.import(whole, root, {
+      ...IMPORT_ALL,
+      only: ["buoys"],
+    });
     expect(results.map(({ part }) => part)).toEqual(["buoys"]);
     expect(skipped).toEqual([]);
     const { boats: _, ...rest } = whole;
     const failure = await failureOf(() =>
-      archive.import(rest, root, { ...imports, only: ["boats"] }),
+      archive.import(rest, root, { ...IMPORT_ALL, only: ["boats"] }),
     );
     expect(failure.message).toBe("this backup has none of these parts: boats");
   });
@@ -441,7 +431,7 @@ describe("an import", () => {
   test("of more entries than a part has is refused", async () => {
     const { archive } = openHarbour();
     const boats = ["a", "b", "c", "d"].map((name) => ({ name }));
-    const failure = await failureOf(() => archive.import({ ...whole, boats }, root, imports));
+    const failure = await failureOf(() => archive.import({ ...whole, boats }, root, IMPORT_ALL));
     expect(failure.message).toBe("this backup has 4 boats; the limit is 3");
   });
 
@@ -458,9 +448,9 @@ describe("an import", () => {
     });
     const leaving = new AbortController();
     const all = Array.from({ length: 9 }, (_, at) =>
-      archive.import(whole, root, { ...imports, ...(at === 8 && { signal: leaving.signal }) }),
+      archive.import(whole, root, { ...IMPORT_ALL, ...(at === 8 && { signal: leaving.signal }) }),
     );
-    const failure = await failureOf(() => archive.import(whole, root, imports));
+    const failure = await failureOf(() => archive.import(whole, root, IMPORT_ALL));
     expect(failure).toMatchObject({ code: Code.ResourceExhausted });
     leaving.abort(new ServiceError(Code.Canceled, "left"));
     const ends = await Promise.allSettled(all);

@@ -9,6 +9,7 @@ import { type BackupServiceDeps, createBackupService } from "../../src/backups/s
 import { createFolderTarget } from "../../src/backups/target/folder.ts";
 import type { BackupTarget } from "../../src/backups/target/target.ts";
 import { startLocalServices } from "../app/local-services.ts";
+import { IMPORT_ALL } from "../archive/import-options.ts";
 import { startedForAll, startedForEach } from "../started.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
 
@@ -254,16 +255,4 @@ test("a restore of a stored backup brings back what was changed, as one revision
 });
 
 const ORIGIN = { actor: "admin", transport: "", method: "", requestId: "", peer: "" };
-const CHOICES = {
-  passphrase: "",
-  only: [],
-  dryRun: false,
-  skipInvalid: false,
-  replaceSecrets: false,
-  includeServerOwn: false,
-  allowShared: false,
-  siteNames: new Map(),
-  sites: undefined,
-  pauseSites: false,
-  signal,
-};
+const CHOICES = { ...IMPORT_ALL, signal };

@@ -3,35 +3,23 @@ import { adoptRound } from "../../src/mounts/adopt.ts";
 import { draftMounts, MOUNTS, mountsByName } from "../../src/mounts/kind.ts";
 import type { Mount } from "../../src/mounts/mount.ts";
 import { createMountView } from "../../src/mounts/mount-view.ts";
-import { decideSave, type SaveRules } from "../../src/mounts/save.ts";
+import { decideSave } from "../../src/mounts/save.ts";
 import { createMountRegistry } from "../../src/mounts/site/registry.ts";
 import type { MountRound } from "../../src/mounts/site/round.ts";
 import type { StorageRow } from "../../src/mounts/site/row.ts";
 import type { Site } from "../../src/sites/site.ts";
 import { type Parts, tester, testParts } from "../settings/parts.ts";
-import { siteNames } from "../sites/names.ts";
 import { temporaryPaths } from "../store/folder.ts";
+import { saveRules } from "./save-rules.ts";
 import { driverByName, hash, memoryStore } from "./site/desk.ts";
 
 const newPath = temporaryPaths();
 
-const rules: SaveRules = {
-  driverOf: driverByName,
+const rules = saveRules({
   etagOf: (mount) => (mount === undefined ? "0" : `${mount.revision}.of-this-database`),
-  driverNames: () => [],
-  sites: siteNames("one", "two"),
-  families: [],
-  allows: () => true,
-  reveals: true,
-  managedBy: () => undefined,
-  allowShared: true,
   isAdopted: true,
   carries: true,
-  isDry: false,
-  refuse: () => {
-    throw new Error("refused");
-  },
-};
+});
 
 function films(remark: string): StorageRow {
   const addition = JSON.stringify({ root_folder_path: "/srv" });

@@ -3,21 +3,9 @@ import { effectsOf, effectsOfFollowing } from "../../src/mounts/effect.ts";
 import type { Mount } from "../../src/mounts/mount.ts";
 import { NEW_MOUNT } from "../../src/mounts/site/state.ts";
 import { isRunning } from "../../src/records/effect.ts";
+import { sampleMount } from "../settings/staged.ts";
 
-const films: Mount = {
-  name: "films",
-  path: "/films",
-  driver: "Local",
-  items: { root_folder_path: "/srv" },
-  members: { order: 1 },
-  disabled: false,
-  content: "adopt",
-  siteIds: "all",
-  overrides: {},
-  credentialRevision: 0,
-  missing: [],
-  revision: 1,
-};
+const films = sampleMount("films", { items: { root_folder_path: "/srv" }, members: { order: 1 } });
 /** The folder rule of /films on one site. */
 const sites = [
   { id: "h", name: "home", opensWhenMoved: () => false },

@@ -1,24 +1,15 @@
 import { expect, test } from "vitest";
 import { writeDocument } from "../../src/mounts/archive/exported-row.ts";
-import type { Mount } from "../../src/mounts/mount.ts";
+import { sampleMount } from "../settings/staged.ts";
 import { driverByName } from "./site/desk.ts";
 
 const names = { nameOf: (id: string) => id };
 
-const mount = (at: number): Mount => ({
-  name: `m${at}`,
-  path: `/m${at}`,
-  driver: "S3",
-  items: { bucket: "b", secret_access_key: `secret ${at}` },
-  members: {},
-  disabled: false,
-  content: "adopt",
-  siteIds: "all",
-  overrides: {},
-  credentialRevision: 0,
-  missing: [],
-  revision: 1,
-});
+const mount = (at: number) =>
+  sampleMount(`m${at}`, {
+    driver: "S3",
+    items: { bucket: "b", secret_access_key: `secret ${at}` },
+  });
 
 test("an export of many mounts leaves the event loop to other work", async () => {
   let ticks = 0;

@@ -4,13 +4,14 @@ import { describe, expect, test, vi } from "vitest";
 import { createDraft } from "../../src/ledger/draft.ts";
 import { nameProblem } from "../../src/mounts/input.ts";
 import type { Mount } from "../../src/mounts/mount.ts";
-import { decideSave, type SaveRules } from "../../src/mounts/save.ts";
+import { decideSave } from "../../src/mounts/save.ts";
 import { freeName } from "../../src/mounts/site/adoption.ts";
 import { saveUsable } from "../../src/mounts/usable.ts";
 import { findClash, PathIndex } from "../../src/sites/path-index.ts";
 import { failureOf } from "../archive/setting.ts";
-import { baseOf, snapshotOf } from "../settings/staged.ts";
+import { baseOf, sampleMount, snapshotOf } from "../settings/staged.ts";
 import { siteNames } from "../sites/names.ts";
+import { saveRules } from "./save-rules.ts";
 
 const COUNT = 300;
 const many = <T>(make: (at: number) => T): T[] =>
@@ -29,36 +30,10 @@ function countingDraft() {
   return { counted, draft };
 }
 
-const rules: SaveRules = {
-  driverOf: () => undefined,
-  etagOf: () => "0",
-  driverNames: () => [],
-  sites: siteNames(),
-  families: [],
-  allows: () => true,
-  refuse: () => expect.unreachable("it is allowed"),
-  reveals: true,
-  managedBy: () => undefined,
-  allowShared: true,
-  isAdopted: false,
-  isDry: false,
-};
+const rules = saveRules({ driverOf: () => undefined, sites: siteNames() });
 
-const mountAt = (name: string, path: string, more: Partial<Mount> = {}): Mount => ({
-  name,
-  path,
-  driver: "Local",
-  disabled: false,
-  siteIds: "all",
-  content: "adopt",
-  items: {},
-  members: {},
-  overrides: {},
-  revision: 0,
-  credentialRevision: 0,
-  missing: [],
-  ...more,
-});
+const mountAt = (name: string, path: string, more: Partial<Mount> = {}) =>
+  sampleMount(name, { path, ...more });
 
 describe("the index of mounts", () => {
   test("finds each mount by its current paths", () => {

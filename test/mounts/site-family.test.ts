@@ -3,6 +3,7 @@ import { readBuiltIn } from "../../src/drivers/built-in.ts";
 import type { Mount } from "../../src/mounts/mount.ts";
 import { familyWarnings } from "../../src/mounts/site-family.ts";
 import { driverOf } from "../drivers/sample.ts";
+import { sampleMount } from "../settings/staged.ts";
 
 const drivers = readBuiltIn({ offer: "all" }).drivers;
 const sites = [
@@ -13,21 +14,7 @@ const sites = [
 
 function warnings(driver: string, more: Partial<Mount> = {}): string[] {
   const info = drivers.find(({ config }) => config.name === driver) ?? driverOf({ name: driver });
-  const mount: Mount = {
-    name: "m",
-    path: "/m",
-    driver,
-    disabled: false,
-    siteIds: "all",
-    content: "adopt",
-    items: {},
-    members: {},
-    overrides: {},
-    revision: 0,
-    credentialRevision: 0,
-    missing: [],
-    ...more,
-  };
+  const mount = sampleMount("m", { driver, ...more });
   return familyWarnings(mount, info, sites).map(String);
 }
 

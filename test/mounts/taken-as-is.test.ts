@@ -13,34 +13,25 @@ import { readRows } from "../../src/mounts/archive/row.ts";
 import { isSecretItem, type MountInput } from "../../src/mounts/input.ts";
 import { draftMounts, MOUNTS } from "../../src/mounts/kind.ts";
 import { type Mount, wantedOn } from "../../src/mounts/mount.ts";
-import { decideSave, type SaveRules } from "../../src/mounts/save.ts";
+import { decideSave } from "../../src/mounts/save.ts";
 import { compareMount } from "../../src/mounts/site/compare.ts";
 import { readMount } from "../../src/mounts/site/read.ts";
 import { readAddition, type StorageRow } from "../../src/mounts/site/row.ts";
 import { NEW_MOUNT } from "../../src/mounts/site/state.ts";
 import { saveUsable } from "../../src/mounts/usable.ts";
 import { baseOf, snapshotOf } from "../settings/staged.ts";
-import { siteNames } from "../sites/names.ts";
+import { saveRules } from "./save-rules.ts";
 import { hash } from "./site/desk.ts";
 
 const drivers = readBuiltIn({ offer: "all" }).drivers;
 const byName = new Map(drivers.map((driver) => [driver.config.name, driver]));
 
-const rules: SaveRules = {
+const rules = saveRules({
   driverOf: (name) => byName.get(name),
-  etagOf: () => "0",
   driverNames: () => byName.keys(),
-  sites: siteNames("one", "two"),
-  families: [],
-  allows: () => true,
-  refuse: () => expect.unreachable("it is allowed"),
-  reveals: true,
-  managedBy: () => undefined,
-  allowShared: true,
   isAdopted: true,
   carries: true,
-  isDry: false,
-};
+});
 
 const emptyDraft = (): Draft => createDraft(baseOf(snapshotOf(1, [])));
 

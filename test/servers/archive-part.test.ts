@@ -1,23 +1,16 @@
 // What servers have besides, as a part of restores.
 import { expect, test } from "vitest";
 import { ROOT } from "../../src/access/grant.ts";
-import type { ArchiveEntry, ImportChoices } from "../../src/archive/part.ts";
+import type { ArchiveEntry } from "../../src/archive/part.ts";
 import { createServerPart } from "../../src/servers/archive-part.ts";
 import { createServerService } from "../../src/servers/service.ts";
+import { IMPORT_ALL } from "../archive/import-options.ts";
 import { ORIGIN } from "../sites/follower.ts";
 import { home, mooring, openSites, users, useUsers } from "../users/two-sites.ts";
 
 useUsers();
 
-const CHOICES: ImportChoices = {
-  skipInvalid: false,
-  replaceSecrets: false,
-  includeServerOwn: false,
-  allowShared: false,
-  siteNames: new Map([["home", "hut"]]),
-  sites: undefined,
-  pauseSites: false,
-};
+const CHOICES = { ...IMPORT_ALL, siteNames: new Map([["home", "hut"]]) };
 
 /** Exports `home` and restores it to `hut`, without or with changes to the entry. */
 async function restored(

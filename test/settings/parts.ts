@@ -32,6 +32,7 @@ import { rightsOf } from "../../src/settings/rights.ts";
 import { createSettingService } from "../../src/settings/service.ts";
 import type { SettingService } from "../../src/settings/setting-service.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { IMPORT_ALL } from "../archive/import-options.ts";
 import { CHEAP } from "../archive/text.ts";
 
 export const definitions = loadSettingDefinitions();
@@ -241,17 +242,5 @@ export function importSettings(
   value: unknown,
   options: Partial<ImportOptions> = {},
 ) {
-  return archive.import(value, importer, {
-    passphrase: "",
-    only: [],
-    dryRun: false,
-    skipInvalid: false,
-    replaceSecrets: false,
-    includeServerOwn: false,
-    allowShared: false,
-    siteNames: new Map(),
-    sites: undefined,
-    pauseSites: false,
-    ...options,
-  });
+  return archive.import(value, importer, { ...IMPORT_ALL, ...options });
 }

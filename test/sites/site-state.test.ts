@@ -4,24 +4,9 @@ import { textIn } from "../../src/messages/message.ts";
 import { NEW_STATE, type Site, type SiteState, type SiteView } from "../../src/sites/site.ts";
 import { stateOfSite } from "../../src/sites/site-state.ts";
 import { STATES } from "../../src/sync/state.ts";
+import { sampleSite } from "./sample.ts";
 
-const site = (changes: Partial<Site> = {}): Site => ({
-  id: "h",
-  name: "home",
-  url: "http://127.0.0.1:1",
-  token: "t",
-  ca: "",
-  pin: "",
-  mode: "follow",
-  include: [],
-  exclude: [],
-  overrides: {},
-  paused: false,
-  restoring: 0,
-  upstream: false,
-  created: 1,
-  ...changes,
-});
+const site = (changes: Partial<Site> = {}) => sampleSite({ id: "h", created: 1, ...changes });
 const REACHED: SiteState = { ...NEW_STATE, reachedAt: 5, appliedRevision: 9 };
 const error = (kind: string) => ({ kind, message: `the site is ${kind}`, since: 7 });
 const refused = { search_index: { hash: "", reason: "not support index" } };

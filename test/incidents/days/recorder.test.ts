@@ -5,32 +5,15 @@ import { DayRecorder } from "../../../src/incidents/days/recorder.ts";
 import { createDayService } from "../../../src/incidents/days/service.ts";
 import type { DayStore } from "../../../src/incidents/days/store.ts";
 import type { Site } from "../../../src/sites/site.ts";
-import type { StoredSite } from "../../../src/sites/store.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { startedForEach } from "../../started.ts";
 import { temporaryPaths } from "../../store/folder.ts";
+import { storedSite } from "../../store/site-contract.ts";
 
 const newPath = temporaryPaths();
 const store = startedForEach(() => openSqliteStore(newPath()));
 const MINUTE = 60_000;
 const site = { id: "s", name: "home" } as Site;
-const storedSite: StoredSite = {
-  id: "s",
-  name: "home",
-  url: "http://home",
-  address: "http://home",
-  token: "",
-  ca: "",
-  pin: "",
-  mode: "observe",
-  include: "[]",
-  exclude: "[]",
-  overrides: "{}",
-  paused: false,
-  restoring: 0,
-  upstream: false,
-  created: 1,
-};
 
 /** Mounts by path: their state, or the error of one that fails. */
 type Mounts = Readonly<Record<string, "works" | "disabled" | "starts" | (string & {})>>;
@@ -48,7 +31,7 @@ function listedOf(mounts: Mounts, rows: Readonly<Record<string, number>>): Liste
 /** A process that observes one site once a minute, from 2026-11-20 12:00 UTC on. */
 async function start(begin = "2026-11-20T12:00:00Z") {
   const clock = { now: Date.parse(begin) };
-  await store.sites.insert(storedSite, []);
+  await store.sites.insert(storedSite("s", { name: "home" }), []);
   const written = { rows: 0 };
   const days: DayStore = {
     ...store.incidents.days,

@@ -2,7 +2,7 @@ import type { DriverInfo } from "../../../src/drivers/driver-info.ts";
 import { createStorageClient, type StorageClient } from "../../../src/mounts/site/client.ts";
 import { createMountRegistry } from "../../../src/mounts/site/registry.ts";
 import { type MountRound, runMountRound } from "../../../src/mounts/site/round.ts";
-import type { WantedMount } from "../../../src/mounts/site/row.ts";
+import type { StorageRow, WantedMount } from "../../../src/mounts/site/row.ts";
 import type { MountState } from "../../../src/mounts/site/state.ts";
 import { createFingerprint, type Fingerprint } from "../../../src/secrets/fingerprint.ts";
 import { createSiteClient } from "../../../src/sync/client.ts";
@@ -31,6 +31,19 @@ export function mount(changes: Partial<WantedMount> = {}): WantedMount {
     credentialRevision: 1,
     missing: [],
     items: { root_folder_path: "/srv/films" },
+    ...changes,
+  };
+}
+
+/** The row of a server that equals `mount()`. */
+export function storageRow(changes: Partial<StorageRow> = {}): StorageRow {
+  return {
+    id: 7,
+    mount_path: "/films",
+    driver: "Local",
+    addition: '{"root_folder_path":"/srv/films"}',
+    status: "work",
+    disabled: false,
     ...changes,
   };
 }

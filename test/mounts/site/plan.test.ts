@@ -7,20 +7,11 @@ import {
   type MountState,
   NEW_MOUNT,
 } from "../../../src/mounts/site/state.ts";
-import { driverByName, hash, mount } from "./desk.ts";
+import { driverByName, hash, mount, storageRow as row } from "./desk.ts";
 
 const NOW = 10_000_000;
 const deps = { hash, driverOf: driverByName, now: () => NOW };
 
-const row = (changes: Partial<StorageRow> = {}): StorageRow => ({
-  id: 7,
-  mount_path: "/films",
-  driver: "Local",
-  addition: '{"root_folder_path":"/srv/films"}',
-  status: "work",
-  disabled: false,
-  ...changes,
-});
 /** Equal on both sides, at the newest revision. */
 const SETTLED: MountState = {
   ...NEW_MOUNT,

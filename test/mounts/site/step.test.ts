@@ -15,20 +15,10 @@ import {
 } from "../../../src/mounts/site/run.ts";
 import { type MountState, NEW_MOUNT } from "../../../src/mounts/site/state.ts";
 import { nextStep, type Situation, type Step } from "../../../src/mounts/site/step.ts";
-import { driverByName, hash, mount } from "./desk.ts";
+import { driverByName, hash, mount, storageRow as row } from "./desk.ts";
 
 const NOW = 10_000_000;
 const deps = { hash, driverOf: driverByName, now: () => NOW };
-
-const row = (changes: Partial<StorageRow> = {}): StorageRow => ({
-  id: 7,
-  mount_path: "/films",
-  driver: "Local",
-  addition: '{"root_folder_path":"/srv/films"}',
-  status: "work",
-  disabled: false,
-  ...changes,
-});
 
 const off = { disabled: true, status: "disabled" };
 /** In the table of the server, not in its memory. */

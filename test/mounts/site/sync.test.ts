@@ -8,6 +8,7 @@ import { createMountSync, type MountSync } from "../../../src/mounts/site/sync.t
 import type { Site } from "../../../src/sites/site.ts";
 import type { RecordStateStore } from "../../../src/sync/record-registry.ts";
 import { createSync } from "../../../src/sync/sync.ts";
+import { sampleSite } from "../../sites/sample.ts";
 import { driverByName, hash, memoryStore, mount, writes } from "./desk.ts";
 import { type Storages, startStorages } from "./stand-in.ts";
 
@@ -24,23 +25,7 @@ async function storages(): Promise<Storages> {
 }
 
 function siteOf({ url, token }: Storages, id: string, changes: Partial<Site> = {}): Site {
-  return {
-    id,
-    name: id,
-    url,
-    token,
-    ca: "",
-    pin: "",
-    mode: "follow",
-    include: [],
-    exclude: [],
-    overrides: {},
-    paused: false,
-    restoring: 0,
-    upstream: false,
-    created: 0,
-    ...changes,
-  };
+  return sampleSite({ id, name: id, url, token, ...changes });
 }
 
 interface Process {

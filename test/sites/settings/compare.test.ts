@@ -6,24 +6,10 @@ import { type Comparison, compare } from "../../../src/sites/settings/compare.ts
 import { NEW_STATE, type Site, type SiteState } from "../../../src/sites/site.ts";
 import { defined } from "../../settings/parts.ts";
 import { snapshotOf } from "../../settings/staged.ts";
+import { sampleSite } from "../sample.ts";
 
 const hash = createFingerprint(Buffer.alloc(32, 7));
-const everything: Site = {
-  id: "1",
-  name: "one",
-  url: "http://192.0.2.1",
-  token: "t",
-  ca: "",
-  pin: "",
-  mode: "follow",
-  include: [],
-  exclude: [],
-  overrides: {},
-  paused: false,
-  restoring: 0,
-  upstream: false,
-  created: 0,
-};
+const everything = sampleSite({ id: "1", name: "one" });
 const itemOf = (value: string, more: Partial<SettingItem> = {}): SettingItem => ({
   ...knownItem(defined({ key: "k" }), value),
   revision: 5,

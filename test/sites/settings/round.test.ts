@@ -2,28 +2,14 @@ import { describe, expect, test, vi } from "vitest";
 import { createFingerprint } from "../../../src/secrets/fingerprint.ts";
 import type { SettingClient, SiteRow } from "../../../src/sites/settings/client.ts";
 import { type RoundOptions, runRound } from "../../../src/sites/settings/round.ts";
-import { type Fight, NEW_STATE, type Site, type SiteState } from "../../../src/sites/site.ts";
+import { type Fight, NEW_STATE, type SiteState } from "../../../src/sites/site.ts";
 import { item, snapshotOf } from "../../settings/staged.ts";
+import { sampleSite } from "../sample.ts";
 
 const NOW = 10_000_000;
 const WINDOW = 600_000;
 const hash = createFingerprint(Buffer.alloc(32, 7));
-const site: Site = {
-  id: "1",
-  name: "one",
-  url: "http://192.0.2.1",
-  token: "t",
-  ca: "",
-  pin: "",
-  mode: "follow",
-  include: [],
-  exclude: [],
-  overrides: {},
-  paused: false,
-  restoring: 0,
-  upstream: false,
-  created: 0,
-};
+const site = sampleSite({ id: "1", name: "one" });
 
 /** A round with a site in memory; Mooring has "here" for each key. */
 async function round(

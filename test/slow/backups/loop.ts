@@ -1,3 +1,5 @@
+import { IMPORT_ALL } from "../../archive/import-options.ts";
+
 export const PASSPHRASE = "passphrase of the loop";
 /** Folder of the backups below that of the database. */
 export const BACKUPS = "backups";
@@ -6,18 +8,7 @@ export const MOUNTS = 40;
 
 export const ORIGIN = { actor: "loop", transport: "", method: "", requestId: "", peer: "" };
 
-export const CHOICES = {
-  passphrase: "",
-  only: [],
-  dryRun: false,
-  skipInvalid: false,
-  includeServerOwn: false,
-  replaceSecrets: true,
-  allowShared: false,
-  siteNames: new Map<string, string>(),
-  sites: undefined,
-  pauseSites: false,
-};
+export const CHOICES = { ...IMPORT_ALL, replaceSecrets: true };
 
 /** Numbers of the other entries. */
 export const RULES = 20;

@@ -2,15 +2,11 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { openAccessRegistry } from "../../../../src/access/registry.ts";
-import type {
-  AccessRows,
-  AccessStore,
-  StoredPrincipal,
-  StoredToken,
-} from "../../../../src/access/store.ts";
+import type { AccessRows, AccessStore, StoredToken } from "../../../../src/access/store.ts";
 import { makeToken } from "../../../../src/access/token-text.ts";
 import { postgresServer } from "../../../../src/database/postgres/server.ts";
 import { openPostgresStore } from "../../../../src/store/postgres/store.ts";
+import { samplePrincipal, sampleToken } from "../../../access/sample.ts";
 import { needs } from "../../../downloaders/program.ts";
 import { postgresProgram, standbyOfTest } from "../../../store/postgres/server.ts";
 import { openSwitch } from "../../../store/postgres/switch.ts";
@@ -41,7 +37,7 @@ test("a standby without the last changes of rights, which reuses their versions,
     await registry.fresh();
     return registry.find(text, () => "") !== undefined;
   };
-  await write(store.access, { principals: [PRINCIPAL], tokens: [before.token] });
+  await write(store.access, { principals: [samplePrincipal()], tokens: [before.token] });
   await vi.waitFor(async () => {
     expect(await standby.query("select version from access_head")).toEqual([{ version: "1" }]);
   }, HALTED);
@@ -91,31 +87,7 @@ test("a change of rights at a promoted standby waits for leases of the old serve
   expect(await isAsking).toBe(true);
 });
 
-const PRINCIPAL: StoredPrincipal = {
-  id: "p",
-  name: "program",
-  kind: "program",
-  createdAt: 0,
-  createdBy: "admin",
-  disabledAt: null,
-};
-
 function newToken(): { readonly token: StoredToken; readonly text: string } {
   const { id, hash, text } = makeToken(randomBytes);
-  const token = {
-    id,
-    hash,
-    principalId: "p",
-    scopes: ["settings:read"],
-    limits: [],
-    comment: "",
-    createdAt: 0,
-    createdBy: "admin",
-    expiresAt: null,
-    notAfter: null,
-    replacedBy: null,
-    revokedAt: null,
-    revokedBy: null,
-  };
-  return { token, text };
+  return { token: sampleToken({ id, hash }), text };
 }
