@@ -7,12 +7,7 @@ import {
   type ScheduleState,
   startBackupSchedule,
 } from "../backups/schedule.ts";
-import {
-  type BackupLease,
-  type BackupService,
-  type BackupServiceDeps,
-  createBackupService,
-} from "../backups/service.ts";
+import { type BackupLease, BackupService, type BackupServiceDeps } from "../backups/service.ts";
 import { createFolderTarget } from "../backups/target/folder.ts";
 import type { BackupTarget } from "../backups/target/target.ts";
 import type { Config } from "../config/config.ts";
@@ -52,7 +47,7 @@ export async function openBackups(config: Config, parts: BackupParts): Promise<O
   const { backupSchedule = "", backupKeep: keep, backupPassphrase: passphrase } = config;
   const target = await openTarget(config);
   let schedule: BackupSchedule | undefined;
-  const backups = createBackupService({
+  const backups = new BackupService({
     archive: parts.archive,
     target,
     passphrase,

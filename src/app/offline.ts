@@ -12,7 +12,7 @@ import { archiveImpl } from "../archive/rpc.ts";
 import { auditImpl } from "../audit/rpc.ts";
 import { backupsImpl } from "../backups/rpc.ts";
 import { NO_SCHEDULE } from "../backups/schedule.ts";
-import { createBackupService } from "../backups/service.ts";
+import { BackupService as Backups } from "../backups/service.ts";
 import type { Offline } from "../cli/world.ts";
 import type { Config } from "../config/config.ts";
 import type { Catalogue } from "../drivers/catalogue.ts";
@@ -107,7 +107,7 @@ export async function openOffline(config: Config): Promise<Offline> {
     const { definitionOf } = services;
     await readDeclared(config, { declared, parts: archive.parts, definitionOf });
     // A target belongs to the service.
-    const backups = createBackupService({
+    const backups = new Backups({
       archive,
       target: undefined,
       passphrase: undefined,

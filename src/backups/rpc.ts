@@ -1,6 +1,6 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { ServiceImpl } from "@connectrpc/connect";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   type Backup,
   BackupCountSchema,
@@ -33,7 +33,7 @@ import { message } from "../messages/message.ts";
 import { createTicks, mapInTicks } from "../ticks.ts";
 import type { StoredBackup } from "./files.ts";
 import type { ScheduleState } from "./schedule.ts";
-import type { BackupService } from "./service.ts";
+import type { BackupService, CreateOptions } from "./service.ts";
 
 type Implemented = Pick<
   ServiceImpl<typeof BackupServiceDesc>,
@@ -60,45 +60,41 @@ export function backupsImpl(
     ({ part }: { readonly part: string }): boolean =>
       backups.canExport(grant, part);
   const pending = createPendingReply(pendingSites, sayIn);
+  const storeBackup = async (options: CreateOptions, context: HandlerContext) => {
+    const created = await whileAllowed(context, () => backups.create(options));
+    const { backup, counts, omissions, removed, revision } = created;
+    await audit.record(backupEntry(context, { name: backup.name, counts, isNeeded: false }));
+    return create(CreateBackupResponseSchema, {
+      backup: backupToProto(backup),
+      counts: countsToProto(counts),
+      omissions: omissions.filter(isShownTo(grantOf(context))).map(omissionToProto),
+      removed: removed.map(backupToProto),
+      revision: BigInt(revision),
+    });
+  };
+  const downloadBackup = async (options: CreateOptions, context: HandlerContext) => {
+    const document = await whileAllowed(context, (renew) =>
+      backups.download(grantOf(context), { ...options, renew }),
+    );
+    const { counts, leftOut, revision } = document;
+    await audit.record(backupEntry(context, { counts, isNeeded: true }));
+    // A reply of many MiB is written in a tick of its own.
+    await createTicks().next();
+    return create(CreateBackupResponseSchema, {
+      document: document as unknown as JsonObject,
+      counts: countsToProto(counts),
+      omissions: leftOut.map(omissionToProto),
+      revision: BigInt(revision),
+    });
+  };
   return {
     createBackup: async ({ passphrase, download, includeServerOwn }, context) => {
-      const grant = grantOf(context);
-      const { signal } = context;
       checkPassphrase(passphrase);
       // A caller who knows the passphrase reads every secret in it, and the token is every right.
       const needsRoot = includeServerOwn || (!download && passphrase !== "");
-      if (needsRoot && !grant.isRoot) throw denied(message("PERMANENT_TOKEN_REQUIRED"));
-      const options = { passphrase, includeServerOwn, signal };
-      const record = (subjects: readonly string[], counts: Readonly<Record<string, number>>) =>
-        audit.record({
-          origin: auditOriginOf(context),
-          subjects,
-          detail: { secrets: "seal", parts: Object.keys(counts) },
-          isNeeded: download,
-        });
-      if (!download) {
-        const created = await whileAllowed(context, () => backups.create(options));
-        await record([created.backup.name], created.counts);
-        return create(CreateBackupResponseSchema, {
-          backup: backupToProto(created.backup),
-          counts: countsToProto(created.counts),
-          omissions: created.omissions.filter(isShownTo(grant)).map(omissionToProto),
-          removed: created.removed.map(backupToProto),
-          revision: BigInt(created.revision),
-        });
-      }
-      const document = await whileAllowed(context, (renew) =>
-        backups.download(grant, { ...options, renew }),
-      );
-      await record([], document.counts);
-      // A reply of many MiB is written in a tick of its own.
-      await createTicks().next();
-      return create(CreateBackupResponseSchema, {
-        document: document as unknown as JsonObject,
-        counts: countsToProto(document.counts),
-        omissions: document.leftOut.map(omissionToProto),
-        revision: BigInt(document.revision),
-      });
+      if (needsRoot && !grantOf(context).isRoot) throw denied(message("PERMANENT_TOKEN_REQUIRED"));
+      const options = { passphrase, includeServerOwn, signal: context.signal };
+      return download ? downloadBackup(options, context) : storeBackup(options, context);
     },
     listBackups: async (_request, context) => {
       const found = backups.place === undefined ? [] : await backups.list(context.signal);
@@ -171,6 +167,31 @@ export function backupsImpl(
         unknown: [...unknown],
       });
     },
+  };
+}
+
+/**
+ * Audit entry of a new backup.
+ *
+ * @param name of the stored backup; undefined: it is downloaded.
+ */
+function backupEntry(
+  context: HandlerContext,
+  {
+    name,
+    counts,
+    isNeeded,
+  }: {
+    readonly name?: string;
+    readonly counts: Readonly<Record<string, number>>;
+    readonly isNeeded: boolean;
+  },
+) {
+  return {
+    origin: auditOriginOf(context),
+    subjects: name === undefined ? [] : [name],
+    detail: { secrets: "seal", parts: Object.keys(counts) },
+    isNeeded,
   };
 }
 

@@ -53,69 +53,153 @@ export interface BackupLease {
 /** Choices of a restore. */
 export interface RestoreOptions extends Omit<ImportOptions, "isRestore"> {}
 
+/** Choices of a new backup. */
+export interface CreateOptions {
+  /** Empty: that of the service. */
+  readonly passphrase: string;
+  /** Whether values that belong to one server are included, such as its permanent token. */
+  readonly includeServerOwn: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Maximum number of callers that wait for a check, and for a write. */
+const MAX_WAITING = 4;
+
 /** Backups in the target of the service. */
-export interface BackupService {
+export class BackupService {
+  readonly #deps: BackupServiceDeps;
+  readonly #target: OpenTarget | undefined;
+  /** Checks and writes hold a whole backup: one of each at a time. */
+  readonly #checks = createBoundedLock(MAX_WAITING, busy);
+  readonly #writes = createBoundedLock(MAX_WAITING, busy);
+
+  constructor(deps: BackupServiceDeps) {
+    this.#deps = deps;
+    this.#target = deps.target && openTarget(deps.target, deps);
+  }
+
   /** Place of the backups without credentials; undefined: none. */
-  readonly place: string | undefined;
+  get place(): string | undefined {
+    return this.#deps.target?.place;
+  }
+
   /** Whether the service has a passphrase. */
-  readonly hasPassphrase: boolean;
+  get hasPassphrase(): boolean {
+    return this.#ownPassphrase !== "";
+  }
+
+  /** As in archives. */
+  canExport(grant: ArchiveCaller["grant"], part: string): boolean {
+    return this.#deps.archive.canExport(grant, part);
+  }
+
   /**
    * Stores a backup of everything. It counts after it was read back and opened; older ones are removed
    * after that.
    *
-   * @param passphrase empty: that of the service.
    * @throws FAILED_PRECONDITION; RESOURCE_EXHAUSTED; UNAVAILABLE when the target fails.
    */
-  create(options: {
-    readonly passphrase: string;
-    readonly includeServerOwn: boolean;
-    readonly signal: AbortSignal;
-  }): Promise<Created>;
-  /** Makes a backup of what the caller may export, for the caller alone. */
-  download(
+  async create(options: CreateOptions): Promise<Created> {
+    const { signal } = options;
+    const { files } = this.#stored();
+    const passphrase = this.#passphraseOf(options.passphrase);
+    return this.#exclusively(signal, async () => {
+      const document = await this.#export(ROOT, options);
+      const content = await archiveBytes(document);
+      checkSize(content.length);
+      const { counts, leftOut, revision, databaseId } = document;
+      const time = this.#deps.now();
+      const name = backupName({ time, databaseId });
+      await files.store(name, content, {
+        problemOf: (back) => this.#problemOf(back, passphrase, signal),
+        signal,
+      });
+      const backup = { name, time, size: content.length, databaseId, isOwn: true };
+      this.#deps.changed?.();
+      const { removed } = await this.#prune({ dryRun: false, signal, good: name });
+      return { backup, counts, omissions: leftOut, revision, removed };
+    });
+  }
+
+  /**
+   * Makes a backup of what the caller may export, for the caller alone.
+   *
+   * @param options.renew checks the right of the caller after the seal.
+   */
+  async download(
     grant: ArchiveCaller["grant"],
-    options: {
-      readonly passphrase: string;
-      readonly includeServerOwn: boolean;
-      readonly signal: AbortSignal;
-      /** Checks the right of the caller after the seal. */
-      readonly renew?: () => Promise<void>;
-    },
-  ): Promise<ArchiveDocument>;
+    options: CreateOptions & { readonly renew?: () => Promise<void> },
+  ): Promise<ArchiveDocument> {
+    // A caller who does not know the passphrase cannot restore the file.
+    if (options.passphrase === "" && !grant.isRoot)
+      throw denied(message("PERMANENT_TOKEN_REQUIRED"));
+    return this.#export(grant, options);
+  }
+
   /** Newest first. @throws FAILED_PRECONDITION; UNAVAILABLE. */
-  list(signal: AbortSignal): Promise<readonly StoredBackup[]>;
-  /** As in archives. */
-  canExport: Archive["canExport"];
+  async list(signal: AbortSignal): Promise<readonly StoredBackup[]> {
+    return this.#stored().files.list(signal);
+  }
+
   /** @throws NOT_FOUND; FAILED_PRECONDITION; UNAVAILABLE. */
-  check(
+  async check(
     name: string,
     passphrase: string,
     signal: AbortSignal,
-  ): Promise<{ readonly backup: StoredBackup; readonly checked: CheckedBackup }>;
+  ): Promise<{ readonly backup: StoredBackup; readonly checked: CheckedBackup }> {
+    const { files } = this.#stored();
+    const backup = await files.find(name, signal);
+    const content = await files.read(name, signal);
+    const checked = await this.#check(content, passphrase || this.#ownPassphrase, signal);
+    return { backup, checked };
+  }
+
   /** Restores a backup of the target, or a document. */
-  restore(
+  async restore(
     source: { readonly name: string } | { readonly document: unknown },
     caller: ArchiveCaller,
     options: RestoreOptions & { readonly signal: AbortSignal },
-  ): Promise<Imported & { readonly omissions: readonly LeftOut[] }>;
-  prune(options: { readonly dryRun: boolean; readonly signal: AbortSignal }): Promise<Pruned>;
-}
+  ): Promise<Imported & { readonly omissions: readonly LeftOut[] }> {
+    const isStored = "name" in source;
+    const document = isStored ? await this.#read(source.name, options.signal) : source.document;
+    const passphrase = options.passphrase || (isStored ? this.#ownPassphrase : "");
+    const imported = await this.#deps.archive.import(document, caller, {
+      ...options,
+      passphrase,
+      isRestore: true,
+    });
+    const { leftOut } = (document ?? {}) as { readonly leftOut?: unknown };
+    return { ...imported, omissions: omissionsOf(leftOut) };
+  }
 
-/** Maximum number of callers that wait for a check, and for a write. */
-const MOST_WAITING = 4;
+  /** Removes old backups. */
+  prune(options: { readonly dryRun: boolean; readonly signal: AbortSignal }): Promise<Pruned> {
+    return this.#exclusively(options.signal, () => this.#prune(options));
+  }
 
-export function createBackupService(deps: BackupServiceDeps): BackupService {
-  const { archive, keep, check, now } = deps;
-  const busy = (): ServiceError => new ServiceError(Code.ResourceExhausted, message("BACKUP_BUSY"));
-  /** Checks and writes hold a whole backup: one of each at a time. */
-  const checks = createBoundedLock(MOST_WAITING, busy);
-  const writes = createBoundedLock(MOST_WAITING, busy);
+  /** @throws FAILED_PRECONDITION if the service keeps no backups. */
+  #stored(): OpenTarget {
+    if (this.#target === undefined) throw failedPrecondition(message("BACKUP_TARGET_MISSING"));
+    return this.#target;
+  }
+
+  /** Passphrase of the service; empty: none. */
+  get #ownPassphrase(): string {
+    return this.#deps.passphrase ?? "";
+  }
+
+  /** @throws FAILED_PRECONDITION if neither the caller nor the service has one. */
+  #passphraseOf(given: string): string {
+    const passphrase = given || this.#ownPassphrase;
+    if (passphrase === "") throw failedPrecondition(message("BACKUP_PASSPHRASE_MISSING"));
+    return passphrase;
+  }
 
   /** Runs work that writes to the target, one at a time among all processes. */
-  const exclusively = <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> =>
-    writes.run(
+  #exclusively<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    return this.#writes.run(
       async () => {
-        const release = await deps.lease.take();
+        const release = await this.#deps.lease.take();
         if (release === undefined) throw busy();
         try {
           return await work();
@@ -125,121 +209,68 @@ export function createBackupService(deps: BackupServiceDeps): BackupService {
       },
       { signal },
     );
-  const opened = deps.target && openTarget(deps.target, deps);
-  /** @throws FAILED_PRECONDITION if the service keeps no backups. */
-  const stored = (): { readonly target: BackupTarget; readonly files: BackupFiles } => {
-    if (opened === undefined) throw failedPrecondition(message("BACKUP_TARGET_MISSING"));
-    return opened;
-  };
-  const passphraseOf = (given: string): string => {
-    const passphrase = given === "" ? (deps.passphrase ?? "") : given;
-    if (passphrase === "") throw failedPrecondition(message("BACKUP_PASSPHRASE_MISSING"));
-    return passphrase;
-  };
-  const checkContent = (
-    content: Buffer,
-    passphrase: string,
-    signal: AbortSignal,
-  ): Promise<CheckedBackup> => checks.run(() => check(content, passphrase, signal), { signal });
+  }
 
-  /** Problem of a backup; empty: it can be restored. */
-  const restoreProblem = async (
-    content: Buffer,
-    passphrase: string,
-    signal: AbortSignal,
-  ): Promise<Text> => (await checkContent(content, passphrase, signal)).problem;
-  const readStored = async (given: string, signal: AbortSignal): Promise<unknown> => {
-    const { files } = stored();
+  #export(
+    grant: ArchiveCaller["grant"],
+    options: CreateOptions & { readonly renew?: () => Promise<void> },
+  ): Promise<ArchiveDocument> {
+    const { includeServerOwn, signal, renew } = options;
+    return this.#deps.archive.export(grant, {
+      secrets: { mode: "seal", passphrase: this.#passphraseOf(options.passphrase) },
+      only: [],
+      names: [],
+      includeServerOwn,
+      isBackup: true,
+      signal,
+      renew,
+    });
+  }
+
+  async #read(given: string, signal: AbortSignal): Promise<unknown> {
+    const { files } = this.#stored();
     const { name } = await files.find(given, signal);
     return parseBackupJson((await files.read(name, signal)).toString(), signal);
-  };
-  const prune = (options: {
+  }
+
+  #check(content: Buffer, passphrase: string, signal: AbortSignal): Promise<CheckedBackup> {
+    return this.#checks.run(() => this.#deps.check(content, passphrase, signal), { signal });
+  }
+
+  /** Problem of a backup; empty: it can be restored. */
+  async #problemOf(content: Buffer, passphrase: string, signal: AbortSignal): Promise<Text> {
+    return (await this.#check(content, passphrase, signal)).problem;
+  }
+
+  /** @param options.good name of a backup that was checked just before. */
+  #prune(options: {
     readonly dryRun: boolean;
     readonly signal: AbortSignal;
     readonly good?: string;
-  }): Promise<Pruned> =>
-    pruneBackups(
+  }): Promise<Pruned> {
+    return pruneBackups(
       {
-        ...stored(),
-        keep,
-        problemOf: (content, signal) => restoreProblem(content, deps.passphrase ?? "", signal),
+        ...this.#stored(),
+        keep: this.#deps.keep,
+        problemOf: (content, signal) => this.#problemOf(content, this.#ownPassphrase, signal),
       },
       options,
     );
-  return {
-    place: deps.target?.place,
-    hasPassphrase: (deps.passphrase ?? "") !== "",
-    create: async ({ passphrase: given, includeServerOwn, signal }) => {
-      const { files } = stored();
-      const passphrase = passphraseOf(given);
-      return exclusively(signal, async () => {
-        const document = await archive.export(ROOT, {
-          secrets: { mode: "seal", passphrase },
-          only: [],
-          names: [],
-          includeServerOwn,
-          isBackup: true,
-          signal,
-        });
-        const content = await archiveBytes(document);
-        checkSize(content.length);
-        const { counts, leftOut, revision, databaseId } = document;
-        const time = now();
-        const name = backupName({ time, databaseId });
-        await files.store(name, content, {
-          problemOf: (back) => restoreProblem(back, passphrase, signal),
-          signal,
-        });
-        const backup = { name, time, size: content.length, databaseId, isOwn: true };
-        deps.changed?.();
-        const { removed } = await prune({ dryRun: false, signal, good: name });
-        return { backup, counts, omissions: leftOut, revision, removed };
-      });
-    },
-    download: async (grant, { passphrase, includeServerOwn, signal, renew }) => {
-      // A caller who does not know the passphrase cannot restore the file.
-      if (passphrase === "" && !grant.isRoot) throw denied(message("PERMANENT_TOKEN_REQUIRED"));
-      return archive.export(grant, {
-        secrets: { mode: "seal", passphrase: passphraseOf(passphrase) },
-        only: [],
-        names: [],
-        includeServerOwn,
-        isBackup: true,
-        signal,
-        renew,
-      });
-    },
-    list: async (signal) => stored().files.list(signal),
-    canExport: archive.canExport,
-    check: async (name, passphrase, signal) => {
-      const { files } = stored();
-      const backup = await files.find(name, signal);
-      const content = await files.read(name, signal);
-      const checked = await checkContent(content, passphrase || (deps.passphrase ?? ""), signal);
-      return { backup, checked };
-    },
-    restore: async (source, caller, options) => {
-      const { signal } = options;
-      const isStored = "name" in source;
-      const document = isStored ? await readStored(source.name, signal) : source.document;
-      const passphrase = options.passphrase || (isStored ? (deps.passphrase ?? "") : "");
-      const imported = await archive.import(document, caller, {
-        ...options,
-        passphrase,
-        isRestore: true,
-      });
-      const { leftOut } = (document ?? {}) as { readonly leftOut?: unknown };
-      return { ...imported, omissions: omissionsOf(leftOut) };
-    },
-    prune: (options) => exclusively(options.signal, () => prune(options)),
-  };
+  }
+}
+
+/** A target and the backups in it. */
+interface OpenTarget {
+  readonly target: BackupTarget;
+  readonly files: BackupFiles;
+}
+
+function busy(): ServiceError {
+  return new ServiceError(Code.ResourceExhausted, message("BACKUP_BUSY"));
 }
 
 /** A target with its failures as UNAVAILABLE, and its backups. */
-function openTarget(
-  given: BackupTarget,
-  deps: Pick<BackupServiceDeps, "databaseId">,
-): { readonly target: BackupTarget; readonly files: BackupFiles } {
+function openTarget(given: BackupTarget, deps: Pick<BackupServiceDeps, "databaseId">): OpenTarget {
   const target = mapTargetFailures(given);
   return { target, files: createBackupFiles(target, deps) };
 }

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { ROOT } from "../../src/access/grant.ts";
 import { checkInProcess } from "../../src/app/check-process.ts";
 import type { CheckContent } from "../../src/backups/check.ts";
-import { type BackupServiceDeps, createBackupService } from "../../src/backups/service.ts";
+import { BackupService, type BackupServiceDeps } from "../../src/backups/service.ts";
 import { createFolderTarget } from "../../src/backups/target/folder.ts";
 import type { BackupTarget } from "../../src/backups/target/target.ts";
 import { startLocalServices } from "../app/local-services.ts";
@@ -50,7 +50,7 @@ const place = startedForEach(async () => {
 let time = Date.UTC(2026, 0, 1, 12);
 
 function open(more: Partial<BackupServiceDeps> = {}) {
-  return createBackupService({
+  return new BackupService({
     archive: site.local.services.archive,
     target: createFolderTarget(place.folder),
     passphrase: PASSPHRASE,

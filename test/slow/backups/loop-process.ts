@@ -2,7 +2,7 @@
 
 import { ROOT } from "../../../src/access/grant.ts";
 import { checkInProcess } from "../../../src/app/check-process.ts";
-import { createBackupService } from "../../../src/backups/service.ts";
+import { BackupService } from "../../../src/backups/service.ts";
 import { createFolderTarget } from "../../../src/backups/target/folder.ts";
 import { startLocalServices } from "../../app/local-services.ts";
 import { BACKUPS, CHOICES, documentOf, ORIGIN, PASSPHRASE, USER } from "./loop.ts";
@@ -12,7 +12,7 @@ const home = { url, token };
 const { signal } = new AbortController();
 const local = await startLocalServices(folder);
 const { services } = local;
-const backups = createBackupService({
+const backups = new BackupService({
   archive: services.archive,
   target: createFolderTarget(`${folder}/${BACKUPS}`),
   passphrase: PASSPHRASE,
