@@ -2,7 +2,7 @@ import { auditRefusals } from "../access/refusal.ts";
 import { publicMethods, requirementOf } from "../access/requirement.ts";
 import { readToken, TOKEN_PREFIX } from "../access/token-text.ts";
 import type { Config } from "../config/config.ts";
-import { createMethods } from "../gateway/method.ts";
+import { createMethods, type Method } from "../gateway/method.ts";
 import { type CallObserver, combineObservers, countStreams } from "../gateway/observer.ts";
 import { reportInterceptor } from "../gateway/report.ts";
 import { createTranslations } from "../messages/language.ts";
@@ -22,38 +22,20 @@ import { createHealth } from "./health.ts";
 import { createServers } from "./listeners.ts";
 import { openPorts } from "./ports.ts";
 import { createRoutes, type Services, servedServices } from "./routes.ts";
-import { type ServicesDeps, startServices } from "./services.ts";
+import { type RunningServices, type ServicesDeps, startServices } from "./services.ts";
 import { figuresOf } from "./site-summary.ts";
 
 /** Time after which a stream without progress is dropped, in milliseconds. */
 const STALLED = 30_000;
 
-export interface MooringDeps {
+export interface MooringDeps
+  extends Omit<ServicesDeps, "commonLog" | "localize" | "watchers" | "draining"> {
   /** Listening port; undefined: it is opened here. */
   readonly front?: OpenFront;
-  readonly log: Logger;
   /** Log for events that every process on this database observes. Default: the log. */
   readonly commonLog?: Logger;
   /** Observers of every call, besides the log. */
   readonly observers?: readonly CallObserver[];
-  /** Called with the duration of each transaction, in milliseconds. */
-  readonly onTransaction?: ((duration: number) => void) | undefined;
-  /** Other intervals for the background work on sites; undefined: those of the program. */
-  readonly siteTimes?: ServicesDeps["siteTimes"];
-  /** Other intervals for the background work on mounts; undefined: those of the program. */
-  readonly mountTimes?: ServicesDeps["mountTimes"];
-  /** Other interval for the schedule of backups; undefined: that of the program. */
-  readonly backupInterval?: ServicesDeps["backupInterval"];
-  /** Check of backups; undefined: in a process of its own. */
-  readonly checkBackup?: ServicesDeps["checkBackup"];
-  /** Cost of scrypt of sealed backups; undefined: that of the program. */
-  readonly passphraseCost?: ServicesDeps["passphraseCost"];
-  /** Derivation of keys; undefined: costly ones in a process of their own. */
-  readonly deriveKey?: ServicesDeps["deriveKey"];
-  /** The program's version, such as `v0.1.0`. */
-  readonly version: string;
-  /** Prints the token that is generated at the first start, once. */
-  readonly showToken: (token: string) => void;
 }
 
 /** A running service. */
@@ -101,10 +83,9 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
   opened.defer(services.close);
   const { authentication, audit, settings, upstream } = services;
   const health = createHealth(servedServices.map(({ typeName }) => typeName));
-  const toLog = { ended: logCalls(log) };
   const observer = combineObservers([
     streams,
-    toLog,
+    { ended: logCalls(log) },
     auditRefusals(audit),
     ...(deps.observers ?? []),
   ]);
@@ -114,13 +95,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     checkInterceptor(services.ledger, services.settings.line, services.databaseAwayFor),
     ...(upstream === undefined ? [] : [upstreamInterceptor(upstream)]),
   ]);
-  // Methods without an access option are rejected.
-  for (const { desc } of methods)
-    if (requirementOf(desc).isPublic !== publicMethods.has(desc))
-      throw new Error(
-        `${desc.toString()} must be public in both the contract and publicMethods, or in neither`,
-      );
-
+  checkAccessOptions(methods);
   const slowReaders = new SlowReaders({
     together: config.streamBufferTotal,
     patienceMs: STALLED,
@@ -161,18 +136,11 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     address: ports.shared.address,
     grpcAddress: (ports.grpc ?? ports.shared).address,
     gauges: () => ({
-      revision: settings.snapshot().revision,
-      databaseAwayFor: services.databaseAwayFor(),
+      ...serviceFigures(services),
       watchers: streams.count(),
       droppedWatchers: slowReaders.dropped,
       streamBytes: slowReaders.bytes,
       requestBytes: buffered.bytes,
-      sites: figuresOf(services.sites),
-      incidents: services.incidentCounts(),
-      expiringTokens: services.access.expiringTokens().length,
-      backup: backupFigures(services),
-      newestAudit: services.checkpoints.newest(),
-      checkpoint: services.checkpoints.published(),
     }),
     stop: async () => {
       stopping.abort();
@@ -183,6 +151,29 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
       await listeners.close(config.shutdownGraceMs);
       await services.close();
     },
+  };
+}
+
+/** @throws Error for a method without an access option, or one that only one place calls public. */
+function checkAccessOptions(methods: readonly Method[]): void {
+  for (const { desc } of methods)
+    if (requirementOf(desc).isPublic !== publicMethods.has(desc))
+      throw new Error(
+        `${desc.toString()} must be public in both the contract and publicMethods, or in neither`,
+      );
+}
+
+/** Gauges of the services. */
+function serviceFigures(services: RunningServices) {
+  return {
+    revision: services.settings.snapshot().revision,
+    databaseAwayFor: services.databaseAwayFor(),
+    sites: figuresOf(services.sites),
+    incidents: services.incidentCounts(),
+    expiringTokens: services.access.expiringTokens().length,
+    backup: backupFigures(services),
+    newestAudit: services.checkpoints.newest(),
+    checkpoint: services.checkpoints.published(),
   };
 }
 

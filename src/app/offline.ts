@@ -1,5 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { ConnectError, createRouterTransport, type Interceptor } from "@connectrpc/connect";
+import {
+  ConnectError,
+  createRouterTransport,
+  type Interceptor,
+  type Transport,
+} from "@connectrpc/connect";
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
 import { BackupService } from "../../gen/mooring/v1/backup_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
@@ -76,21 +81,7 @@ export async function openOffline(config: Config): Promise<Offline> {
       sites: siteNames,
       snapshot: ledger.snapshot,
     });
-    const allRules = () => rulesByPath(ledger.snapshot().of(RULES));
-    const rules = rulesKind({
-      rules: allRules,
-      sites: () => siteNames,
-      // No server gets anything before the next start of a service.
-      onSites: NO_SERVERS,
-      pathOf: pathOfRule(allRules),
-      managedBy: (path) => declared.by("rules", path),
-    });
-    const restore: Restore = async (...call) => {
-      const kinds = createKinds([services.kind, await mounts.restorable(), rules]);
-      return createRestore({ ...services, store, kinds })(...call);
-    };
-    const kinds = createKinds([services.kind, mounts.kind, rules]);
-    const history = { history: services.history, kinds, restore, line: settings.line };
+    const history = offlineHistory(store, { services, mounts, declared, siteNames });
     const sites = createSiteRegistry({
       store: store.sites,
       sealer: createSealer(config.secretKeys),
@@ -118,24 +109,7 @@ export async function openOffline(config: Config): Promise<Offline> {
       now: Date.now,
     });
     return {
-      transport: createRouterTransport(
-        (router) => {
-          router.service(SettingService, {
-            ...settingImpl(settings, audit),
-            ...historyImpl({
-              ...history,
-              pendingSites: () => [],
-              siteIdOf: (name) => sites.names().named(name).id,
-            }),
-          });
-          router.service(BackupService, {
-            ...archiveImpl(archive, audit),
-            ...backupsImpl(backups, () => NO_SCHEDULE, audit),
-          });
-          router.service(AuditService, auditImpl(audit));
-        },
-        { router: { interceptors: [asCli] } },
-      ),
+      transport: offlineTransport({ settings, audit, history, archive, backups, sites }),
       close: async () => {
         await audit.close();
         await services.close();
@@ -219,4 +193,76 @@ function unmasked(error: ConnectError): ConnectError {
   return error.cause instanceof Error
     ? new ConnectError(`${error.rawMessage} (${error.cause.message})`, error.code)
     : error;
+}
+
+/** History of all kinds of records, with restores. */
+function offlineHistory(
+  store: Store,
+  {
+    services,
+    mounts,
+    declared,
+    siteNames,
+  }: {
+    readonly services: SettingServices;
+    readonly mounts: ReturnType<typeof openOfflineMounts>;
+    readonly declared: Declared;
+    readonly siteNames: ReturnType<typeof offlineSites>;
+  },
+) {
+  const allRules = () => rulesByPath(services.ledger.snapshot().of(RULES));
+  const rules = rulesKind({
+    rules: allRules,
+    sites: () => siteNames,
+    // No server gets anything before the next start of a service.
+    onSites: NO_SERVERS,
+    pathOf: pathOfRule(allRules),
+    managedBy: (path) => declared.by("rules", path),
+  });
+  const restore: Restore = async (...call) => {
+    const kinds = createKinds([services.kind, await mounts.restorable(), rules]);
+    return createRestore({ ...services, store, kinds })(...call);
+  };
+  return {
+    history: services.history,
+    kinds: createKinds([services.kind, mounts.kind, rules]),
+    restore,
+    line: services.settings.line,
+  };
+}
+
+/** Transport of commands: the services without a network. */
+function offlineTransport({
+  settings,
+  audit,
+  history,
+  archive,
+  backups,
+  sites,
+}: {
+  readonly settings: SettingServices["settings"];
+  readonly audit: ReturnType<typeof openAudit>;
+  readonly history: ReturnType<typeof offlineHistory>;
+  readonly archive: Archive;
+  readonly backups: Backups;
+  readonly sites: Pick<SiteRegistry, "names">;
+}): Transport {
+  return createRouterTransport(
+    (router) => {
+      router.service(SettingService, {
+        ...settingImpl(settings, audit),
+        ...historyImpl({
+          ...history,
+          pendingSites: () => [],
+          siteIdOf: (name) => sites.names().named(name).id,
+        }),
+      });
+      router.service(BackupService, {
+        ...archiveImpl(archive, audit),
+        ...backupsImpl(backups, () => NO_SCHEDULE, audit),
+      });
+      router.service(AuditService, auditImpl(audit));
+    },
+    { router: { interceptors: [asCli] } },
+  );
 }
