@@ -89,6 +89,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // Common parts of mounts and folder rules.
   records: [
     "access/grant.ts",
+    "archive/part.ts",
     "audit",
     "history",
     "ledger",

@@ -17,7 +17,7 @@ import { createMountSync, type MountSyncDeps } from "../mounts/site/sync.ts";
 import type { Sites } from "../sites/sites.ts";
 import { MOUNT_ACTION, type SiteStore } from "../sites/store.ts";
 import type { Declared } from "../state-file/declared.ts";
-import type { RecordStateStore } from "../sync/record-registry.ts";
+import type { RecordStateStore } from "../sync/record-state-store.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { openIncidents } from "./incidents.ts";
 import { recordRounds } from "./round-log.ts";

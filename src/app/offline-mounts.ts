@@ -13,7 +13,7 @@ import { isRunning } from "../records/effect.ts";
 import { createRuleView } from "../rules/rule-view.ts";
 import { createMoving } from "../rules/site/moving.ts";
 import type { StoredSite } from "../sites/store.ts";
-import type { RecordStateStore } from "../sync/record-registry.ts";
+import type { RecordStateStore } from "../sync/record-state-store.ts";
 
 /** Mounts of a database without a service, as a kind of records in the history. */
 export interface OfflineMounts {

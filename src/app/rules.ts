@@ -15,7 +15,7 @@ import { createRuleSync } from "../rules/site/sync.ts";
 import type { KindOfSites } from "../sites/record-effect.ts";
 import type { Sites } from "../sites/sites.ts";
 import { RULE_ACTION, type SiteStore } from "../sites/store.ts";
-import type { RecordStateStore } from "../sync/record-registry.ts";
+import type { RecordStateStore } from "../sync/record-state-store.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { recordRounds } from "./round-log.ts";
 import type { SettingServices } from "./settings.ts";

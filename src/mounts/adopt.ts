@@ -9,7 +9,8 @@ import { message } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
 import { withEffects } from "../records/effect.ts";
 import type { RecordEtag } from "../records/etag.ts";
-import { removeFromSite } from "../records/leave.ts";
+import { removeAllFromSite } from "../records/leave.ts";
+import { saveEach } from "../records/save-each.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { Site } from "../sites/site.ts";
 import { isOnSite } from "../sites/site-choice.ts";
@@ -18,13 +19,13 @@ import type { MountInput } from "./input.ts";
 import { MOUNTS, SITE_MOUNTS } from "./kind.ts";
 import { type Mount, missingOn, type Values, wantedOn } from "./mount.ts";
 import type { SaveRules } from "./save.ts";
+import { mountSaver, skippedName } from "./saver.ts";
 import { adoptMountsOf, type FoundMount, findMounts } from "./site/adoption.ts";
 import { itemKind } from "./site/item-kind.ts";
 import type { MountRegistry, MountRequest } from "./site/registry.ts";
 import type { MountRound } from "./site/round.ts";
 import { plainValue, type WantedMount } from "./site/row.ts";
 import { type MountState, NEW_MOUNT } from "./site/state.ts";
-import { saveUsable } from "./usable.ts";
 
 /**
  * Converts a site's mount to an input. For a mount of several sites or with an override, differing
@@ -232,15 +233,15 @@ export async function adoptRound(
         (change) => effectsOf(change, options.others),
         async (draft, all) => {
           const inputs = found.mounts.map(inputOf);
-          const results = await saveUsable(draft, inputs, all, rules);
-          const gone = found.gone.flatMap((each) => {
-            const file = rules.managedBy(each);
-            return file === undefined
-              ? (removeFromSite(draft, SITE_MOUNTS, each, { siteId: site.id, sites: rules.sites })
-                  ?.result ?? [])
-              : [resultAs(each, "skipped", message("MANAGED_BY_FILE", { file }))];
-          });
-          return [...results, ...gone];
+          const results = await saveEach(
+            SITE_MOUNTS,
+            mountSaver(draft, rules),
+            inputs,
+            all,
+            skippedName,
+          );
+          const place = { siteId: site.id, sites: rules.sites, managedBy: rules.managedBy };
+          return [...results, ...removeAllFromSite(draft, SITE_MOUNTS, found.gone, place)];
         },
       ),
       { dryRun },

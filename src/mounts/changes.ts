@@ -1,9 +1,9 @@
-import { outsideLimits } from "../access/grant.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Caller } from "../records/caller.ts";
 import { createRecordChanges, type RecordChanges } from "../records/changes.ts";
 import { isRunning } from "../records/effect.ts";
+import { saveRights } from "../records/save-rules.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
@@ -68,11 +68,7 @@ export function createMountChanges(deps: MountChangesDeps): MountChanges {
       sites: sites.names(),
       families: sites.sites().map(({ id, name }) => ({ id, name, kind: sites.state(id).kind })),
       managedBy: declaredBy,
-      allows: (path) => grant.allowsPath("mount", path),
-      refuse: () => {
-        throw outsideLimits(grant);
-      },
-      reveals: grant.has("mounts:reveal"),
+      ...saveRights(SITE_MOUNTS, grant),
     }),
   };
 }

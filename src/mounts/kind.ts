@@ -24,6 +24,8 @@ import { MOUNT_TEXTS } from "./text.ts";
 export const SITE_MOUNTS = siteKind<Mount>({
   noun: "mount",
   plural: "mounts",
+  keyField: "name",
+  pathField: "mount_path",
   keyOf: ({ name }) => name,
   withoutSite,
   secretField,

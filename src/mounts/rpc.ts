@@ -19,17 +19,15 @@ import {
 } from "../../gen/mooring/v1/mount_service_pb.js";
 import { grantOf, whileAllowed } from "../access/grant.ts";
 import { auditOriginOf, originOf } from "../audit/entry.ts";
-import { dryRunOf, type Recorder } from "../audit/recorder.ts";
+import type { Recorder } from "../audit/recorder.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { PendingSites } from "../history/pending-site.ts";
-import type { RecordResult } from "../history/record-result.ts";
 import type { Language, Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
 import { toNfc } from "../nfc.ts";
 import { callerOf } from "../records/caller.ts";
-import { createPendingOfChange, createRevealing, recordPage } from "../records/reply.ts";
+import { createChangeReply, createRevealing, recordPage } from "../records/reply.ts";
 import { createRecordStream } from "../records/stream.ts";
-import { subjectOf } from "../records/subject.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { mapInTicks } from "../ticks.ts";
 import { SITE_MOUNTS } from "./kind.ts";
@@ -62,8 +60,8 @@ export function mountImpl(
 ): ServiceImpl<typeof MountServiceDesc> {
   const sayIn = createSayIn(translations);
   const { mounts } = source;
-  const { revealing, revealedNames } = createRevealing(
-    "mounts:reveal",
+  const { revealing, revealedNames, noteDryRun } = createRevealing(
+    SITE_MOUNTS,
     (mount: Mount) => secretKeys(mount, source.driverOf, source.siteNames()),
     audit,
   );
@@ -77,10 +75,6 @@ export function mountImpl(
         etagOf: mounts.etagOf,
       });
   };
-  const resultIn = (context: HandlerContext) => {
-    const say = sayIn(context);
-    return (result: RecordResult) => resultToProto(result, say);
-  };
   /** Names of mounts that a request names by name or path. */
   const named = (context: HandlerContext, names: readonly string[]): string[] =>
     names.map((name) => mounts.nameOf(name, grantOf(context)));
@@ -90,7 +84,12 @@ export function mountImpl(
     const say = sayIn(context);
     return (status: Status) => statusToProto(status, say);
   };
-  const pending = createPendingOfChange(SITE_MOUNTS, mounts.saved, source.pendingSites, sayIn);
+  const { resultsOf, changeReply } = createChangeReply(SITE_MOUNTS, {
+    saved: mounts.saved,
+    pendingSites: source.pendingSites,
+    sayIn,
+    resultToProto,
+  });
   return {
     listMounts: async ({ site, ...request }, context) => {
       const revision = BigInt(mounts.revision());
@@ -113,20 +112,11 @@ export function mountImpl(
       const inputs = request.mounts
         .map(inputFromProto)
         .map((input) => ({ ...input, name: nameIn(context, input.name) }));
-      const caller = callerOf(context, reason);
-      const saved = await mounts.save(inputs, caller, { dryRun, allowShared });
-      // Dry runs with guessed values could reveal secrets.
-      if (dryRun && !caller.grant.has("mounts:reveal"))
-        audit.note(
-          dryRunOf(
-            context,
-            inputs.map(({ name }) => subjectOf(SITE_MOUNTS, name)),
-          ),
-        );
+      const saved = await mounts.save(inputs, callerOf(context, reason), { dryRun, allowShared });
+      const names = inputs.map(({ name }) => name);
+      if (dryRun) noteDryRun(context, names);
       return create(SaveMountsResponseSchema, {
-        revision: BigInt(saved.revision),
-        results: saved.results.map(resultIn(context)),
-        pendingSites: dryRun ? [] : pending(saved.results, context),
+        ...changeReply(saved, context, { dryRun }),
       });
     },
     replaceCredential: async ({ name, item, site, value, dryRun, reason }, context) => {
@@ -138,9 +128,7 @@ export function mountImpl(
         { dryRun },
       );
       return create(ReplaceCredentialResponseSchema, {
-        revision: BigInt(saved.revision),
-        results: saved.results.map(resultIn(context)),
-        pendingSites: dryRun ? [] : pending(saved.results, context),
+        ...changeReply(saved, context, { dryRun }),
       });
     },
     copyMount: async ({ name, newName, mountPath, reason, allowSharedCredential }, context) => {
@@ -165,14 +153,12 @@ export function mountImpl(
       const before = mounts.saved(new Set(asked));
       const saved = await mounts.delete(asked, callerOf(context, reason), { dryRun });
       return create(DeleteMountsResponseSchema, {
-        revision: BigInt(saved.revision),
-        results: saved.results.map(resultIn(context)),
-        pendingSites: dryRun ? [] : pending(saved.results, context, before),
+        ...changeReply(saved, context, { dryRun, before }),
       });
     },
     compareMounts: async ({ site }, context) => {
       const results = await whileAllowed(context, () => mounts.compare(site, context.signal));
-      return create(CompareMountsResponseSchema, { results: results.map(resultIn(context)) });
+      return create(CompareMountsResponseSchema, { results: resultsOf(results, context) });
     },
     syncMounts: async ({ site, names }, context) => {
       const status = await whileAllowed(context, () =>
@@ -201,9 +187,7 @@ export function mountImpl(
         mounts.adopt(site, names, { ...callerOf(context, reason), renew }, { dryRun }),
       );
       return create(AdoptMountsResponseSchema, {
-        revision: BigInt(saved.revision),
-        results: saved.results.map(resultIn(context)),
-        pendingSites: dryRun ? [] : pending(saved.results, context),
+        ...changeReply(saved, context, { dryRun }),
       });
     },
     exportMounts: async ({ names: asked, site, reveal }, context) => {

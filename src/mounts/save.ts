@@ -1,54 +1,30 @@
-import { Code } from "@connectrpc/connect";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Scalar } from "../drivers/item-value.ts";
 import type { RecordResult } from "../history/record-result.ts";
 import type { Draft } from "../ledger/draft.ts";
-import { NO_RECORD } from "../ledger/record-etag.ts";
-import { failedPrecondition, invalid, ServiceError, type Violation } from "../messages/error.ts";
-import { checkManaged } from "../messages/managed.ts";
+import { failedPrecondition, type Violation } from "../messages/error.ts";
 import { joinTexts, message, type Text } from "../messages/message.ts";
 import { ownValue } from "../own-value.ts";
-import type { RecordEtag } from "../records/etag.ts";
-import { MAX_RECORDS } from "../records/limit.ts";
-import { findClash } from "../sites/path-index.ts";
-import { isOnSite, pathsOf } from "../sites/site-choice.ts";
+import { type CheckedRecord, SaveCheck, savedResult, warningNote } from "../records/save-check.ts";
+import type { RecordSaveRules } from "../records/save-rules.ts";
+import { isOnSite } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks } from "../ticks.ts";
 import { blindAfter } from "./blind.ts";
 import { redirectedSecrets } from "./destination.ts";
 import { type CheckedMount, type MountInput, withMountInput } from "./input.ts";
-import { MOUNTS } from "./kind.ts";
+import { MOUNTS, SITE_MOUNTS } from "./kind.ts";
 import { type Mount, type MountIndex, wantedOn } from "./mount.ts";
 import { itemKind, sharedCredentials } from "./site/item-kind.ts";
 import { familyWarnings, type SiteFamily } from "./site-family.ts";
 
-/** Maximum number of violations in a reply. */
-const MAX_VIOLATIONS = 100;
-
-export interface SaveRules {
+/** Rules of a save of mounts. */
+export interface SaveRules extends RecordSaveRules<Mount> {
   readonly driverOf: (name: string) => DriverInfo | undefined;
   readonly driverNames: () => Iterable<string>;
-  readonly etagOf: RecordEtag<Mount>;
-  /** All sites. */
-  readonly sites: SiteNames;
   /** Detected families of all sites. */
   readonly families: readonly SiteFamily[];
-  /** Reports whether the caller may see and change a mount at a path. */
-  readonly allows: (path: string) => boolean;
-  /** Throws PERMISSION_DENIED. */
-  readonly refuse: () => never;
-  /** Reports whether the caller may read secrets. */
-  readonly reveals: boolean;
-  /** Source that manages a mount, such as a file; undefined: clients may change it. */
-  readonly managedBy: (name: string) => string | undefined;
   readonly allowShared: boolean;
-  /** Whether the values were adopted from a site, so that its credentials are not sent to it. */
-  readonly isAdopted: boolean;
-  /**
-   * Whether the values come from a site, a document or another mount: they are taken as they are,
-   * and problems are in the note of the result.
-   */
-  readonly carries?: boolean;
   readonly isDry: boolean;
 }
 
@@ -57,7 +33,8 @@ export interface SaveRules {
  * unchanged.
  *
  * @param mounts all mounts of the draft, by name; updated.
- * @throws INVALID_ARGUMENT with every violation; ABORTED; FAILED_PRECONDITION; PERMISSION_DENIED.
+ * @throws INVALID_ARGUMENT with every violation; ABORTED; ALREADY_EXISTS; FAILED_PRECONDITION;
+ *   PERMISSION_DENIED; RESOURCE_EXHAUSTED.
  */
 export async function decideSave(
   draft: Draft,
@@ -66,68 +43,29 @@ export async function decideSave(
   rules: SaveRules,
 ): Promise<RecordResult[]> {
   const ticks = createTicks();
-  const violations: Violation[] = [];
-  const names = new Set<string>();
+  const check = new SaveCheck(SITE_MOUNTS, mounts, rules);
   const saved: SavedMount[] = [];
   for (const [number, input] of inputs.entries()) {
     if (ticks.isDue()) await ticks.next();
     const field = `mounts[${number}].`;
-    const before = mounts.get(input.name);
-    if (before !== undefined && !pathsOf(before).every(rules.allows)) rules.refuse();
-    checkManaged(input.name, rules.managedBy(input.name));
-    if (names.has(input.name))
-      violations.push({
-        field: `${field}name`,
-        description: message("MOUNT_REPEATED", { field: `${field}name`, name: input.name }),
-      });
-    names.add(input.name);
-    checkExpected(before, input, rules.etagOf);
+    const before = check.before(number, input.name, input.expectedEtag);
     const checked = withMountInput(before, input, { ...rules, field });
-    violations.push(...checked.violations);
-    if (checked.violations.length > 0) continue;
-    for (const path of pathsOf(checked.mount)) if (!rules.allows(path)) rules.refuse();
-    const redirected = redirectedOf(before, checked, field, rules);
-    violations.push(...redirected);
-    if (redirected.length > 0) continue;
-    const given = rules.reveals ? [] : checked.given;
-    const isLearned = ({ item, site }: (typeof checked.given)[number]): boolean =>
-      itemKind(checked.mount.driver, item) === "learned" &&
-      (!rules.reveals || itemOn(before, item, site) !== itemOn(checked.mount, item, site));
-    const renewed = rules.isAdopted ? [] : checked.given.filter(isLearned);
-    const mount = withBlind(
-      withCredential(checked.mount, new Set(renewed.map(({ site }) => site)), draft),
-      checked.given,
-      rules.reveals || rules.isAdopted ? undefined : draft.revision + 1,
-    );
+    if (!check.accepts(checked.violations)) continue;
+    check.requireAllowed(checked.mount);
+    if (!check.accepts(redirectedOf(before, checked, field, rules))) continue;
+    const { given: sent, warnings } = checked;
+    const mount = withGivenSecrets(before, checked, draft.revision + 1, rules);
     mounts.set(mount.name, mount);
-    saved.push({
-      before,
-      mount,
-      number,
-      given,
-      sent: checked.given,
-      warnings: checked.warnings,
-    });
+    saved.push({ before, record: mount, number, given: rules.reveals ? [] : sent, sent, warnings });
   }
-  const taken: Violation[] = [];
-  for (const each of saved) {
-    if (ticks.isDue()) await ticks.next();
-    taken.push(...pathViolations(each, mounts, rules));
-  }
-  const [first, ...rest] = [...violations, ...taken].slice(0, MAX_VIOLATIONS);
-  if (first !== undefined) throw invalid([first, ...rest]);
-  if (mounts.size > MAX_RECORDS)
-    throw new ServiceError(
-      Code.ResourceExhausted,
-      message("TOO_MANY_MOUNTS", { count: mounts.size, most: MAX_RECORDS }),
-    );
+  await check.finish(saved);
   const results: RecordResult[] = [];
   for (const each of saved) {
     if (ticks.isDue()) await ticks.next();
-    const { mount, given } = each;
+    const { record: mount, given } = each;
     const note = joinTexts([
-      noteOf(each, rules),
-      warningOf(each),
+      sharedNote(each, rules),
+      warningNote(each.warnings),
       ...familyWarnings(mount, rules.driverOf(mount.driver), rules.families),
     ]);
     const isChanged = draft.put(MOUNTS, mount, given.length > 0);
@@ -158,11 +96,8 @@ export function redirectedOf(
   return redirectedSecrets({ before, mount, given }, { driver, sites, field });
 }
 
-interface SavedMount {
+interface SavedMount extends CheckedRecord<Mount> {
   readonly before: Mount | undefined;
-  readonly mount: Mount;
-  /** Index of the mount in messages. */
-  readonly number: number;
   /**
    * Secret items that always count as changed: the caller must not learn whether one equals the sent
    * value.
@@ -174,7 +109,7 @@ interface SavedMount {
 }
 
 /** @throws FAILED_PRECONDITION for a credential that several sites would share, unless allowed. */
-function noteOf({ before, mount, sent }: SavedMount, rules: SaveRules): Text {
+function sharedNote({ before, record: mount, sent }: SavedMount, rules: SaveRules): Text {
   const shared = sharedItems(mount, rules, sent);
   const wasShared = before === undefined ? [] : sharedItems(before, rules, []);
   const isNew = shared.some((item) => !wasShared.includes(item)) || isRenewed(before, mount);
@@ -184,28 +119,20 @@ function noteOf({ before, mount, sent }: SavedMount, rules: SaveRules): Text {
   throw failedPrecondition(message("CREDENTIAL_SHARED_HINT", { name: mount.name, problem: note }));
 }
 
-/** Maximum number of problems in a note. */
-const MAX_WARNINGS = 10;
-
-function warningOf({ warnings }: SavedMount): Text {
-  if (warnings.length === 0) return "";
-  return message("TAKEN_AS_IT_IS", { problems: joinTexts(warnings.slice(0, MAX_WARNINGS)) });
-}
-
 function resultOf(
-  { before, mount, given }: SavedMount,
+  { before, record: mount, given }: SavedMount,
   note: Text,
   isChanged: boolean,
   { nameOf }: SiteNames,
 ): RecordResult {
-  const { name } = mount;
-  if (before === undefined) return { name, outcome: "created", note, differs: [] };
-  if (!isChanged) return { name, outcome: "unchanged", note, differs: [] };
-  const names = given.map(({ item, site }) =>
-    site === undefined ? item : `overrides.${nameOf(site)}`,
-  );
-  const differs = changedNames(before, mount, { nameOf, given: new Set(names) });
-  return { name, outcome: "changed", note, differs, isGuess: given.length > 0 };
+  const differsFrom = (known: Mount): string[] => {
+    const names = given.map(({ item, site }) =>
+      site === undefined ? item : `overrides.${nameOf(site)}`,
+    );
+    return changedNames(known, mount, { nameOf, given: new Set(names) });
+  };
+  const result = savedResult(mount.name, note, before, isChanged, differsFrom);
+  return result.outcome === "changed" ? { ...result, isGuess: given.length > 0 } : result;
 }
 
 /**
@@ -252,13 +179,24 @@ function isRenewed(before: Mount | undefined, mount: Mount): boolean {
   );
 }
 
-function withBlind(
-  mount: Mount,
-  given: CheckedMount["given"],
-  revision: number | undefined,
+/**
+ * The mount with the revisions of the secrets that the client gave.
+ *
+ * @param revision of the save.
+ */
+function withGivenSecrets(
+  before: Mount | undefined,
+  { mount, given }: CheckedMount,
+  revision: number,
+  { reveals, isAdopted }: Pick<SaveRules, "reveals" | "isAdopted">,
 ): Mount {
-  const { blind: before, ...rest } = mount;
-  const blind = blindAfter(before, given, revision);
+  const isRenewed = ({ item, site }: CheckedMount["given"][number]): boolean =>
+    itemKind(mount.driver, item) === "learned" &&
+    (!reveals || itemOn(before, item, site) !== itemOn(mount, item, site));
+  const renewed = isAdopted ? [] : given.filter(isRenewed);
+  const sites = new Set(renewed.map(({ site }) => site));
+  const { blind: known, ...rest } = withCredential(mount, sites, revision);
+  const blind = blindAfter(known, given, reveals || isAdopted ? undefined : revision);
   return blind.length === 0 ? rest : { ...rest, blind };
 }
 
@@ -266,9 +204,8 @@ function withBlind(
 function withCredential(
   mount: Mount,
   sites: ReadonlySet<string | undefined>,
-  { revision }: Pick<Draft, "revision">,
+  credentialRevision: number,
 ): Mount {
-  const credentialRevision = revision + 1;
   return {
     ...mount,
     ...(sites.has(undefined) && { credentialRevision }),
@@ -279,40 +216,6 @@ function withCredential(
       ]),
     ),
   };
-}
-
-function checkExpected(
-  before: Mount | undefined,
-  { name, expectedEtag }: MountInput,
-  etagOf: RecordEtag<Mount>,
-): void {
-  if (expectedEtag === undefined || expectedEtag === etagOf(before)) return;
-  if (before === undefined)
-    throw new ServiceError(Code.Aborted, message("MOUNT_DELETED", { name }));
-  if (expectedEtag === NO_RECORD)
-    throw new ServiceError(Code.AlreadyExists, message("MOUNT_EXISTS", { name }));
-  const expected = expectedEtag.slice(0, 60);
-  throw new ServiceError(
-    Code.Aborted,
-    message("MOUNT_CHANGED", { name, revision: before.revision, expected }),
-  );
-}
-
-/** Violations for mounts with the same path on one site. */
-function pathViolations(
-  { mount, number }: SavedMount,
-  mounts: MountIndex,
-  { sites, allows }: SaveRules,
-): Violation[] {
-  const clash = findClash(mount.name, mount, mounts, sites.ids);
-  if (clash === undefined) return [];
-  const whose = pathsOf(clash.other).every(allows)
-    ? message("THE_MOUNT", { name: clash.other.name })
-    : message("ANOTHER_MOUNT");
-  const where =
-    clash.site === undefined ? "" : message("ON_SITE", { site: sites.nameOf(clash.site) });
-  const field = `mounts[${number}].mount_path`;
-  return [{ field, description: message("PATH_OF_ANOTHER", { field, whose, where }) }];
 }
 
 function itemOn(mount: Mount | undefined, item: string, site: string | undefined): unknown {

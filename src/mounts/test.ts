@@ -65,119 +65,167 @@ export interface TestDeps {
   readonly signal: AbortSignal;
 }
 
+/** State of a running test. */
+interface Run extends TestDeps {
+  /** Time after which no further listing begins. */
+  readonly end: number;
+  /** Accounts whose credential was refused in this test. */
+  readonly refused: Set<string>;
+  readonly results: Map<Target, TestResult>;
+}
+
 /** Lists mounts on their sites now. The results have the order of the targets. */
 export async function testMounts(
   targets: readonly Target[],
   deps: TestDeps,
 ): Promise<readonly TestResult[]> {
-  const { lister, now, signal, remedyFor } = deps;
-  const end = now() + LIMIT;
-  /** Accounts whose credential was refused in this test. */
-  const refused = new Set<string>();
-  const results = new Map<Target, TestResult>();
-  const put = (
-    target: Target,
-    outcome: TestResult["outcome"],
-    more: Partial<TestResult> = {},
-  ): void => {
-    const { mount, site } = target;
-    results.set(target, {
-      name: mount.name,
-      site: site.name,
-      path: pathOn(mount, site.id),
-      outcome,
-      error: "",
-      remedy: "",
-      entries: [],
-      total: 0,
-      duration: 0,
-      ...more,
-    });
-  };
-  const putListed = (target: Target, row: StorageRow, listed: Listed, duration: number): void => {
-    const { site, mount } = target;
-    const remedyOf = (error: string): Text =>
-      message("DO_THEN", {
-        remedy: remedyFor(error),
-        next: message("DO_SYNC_MOUNT", { site: site.name, name: mount.name }),
-      });
-    if (listed.outcome === "works") {
-      const entries = listed.entries
-        .slice(0, MAX_SHOWN)
-        .map(({ name, isFolder }) => (isFolder ? `${name}/` : name));
-      const status = deps.statusOf(row);
-      // The mount counts as failing until the server mounts it again.
-      const kept = isErrorStatus(status) && {
-        error: message("LISTED_BUT_FAILING", { status }),
-        remedy: remedyOf(status),
-      };
-      put(target, "works", { entries, total: listed.total, duration, ...kept });
-    } else if (listed.outcome === "unknown")
-      put(target, "unknown", { error: listed.reason, duration });
-    else {
-      const { error } = listed;
-      put(target, "fails", { error, remedy: remedyOf(error), duration });
-    }
-  };
-  const test = async (
-    target: Target,
-    arrival: Arrival,
-    rows: readonly StorageRow[],
-  ): Promise<void> => {
-    const { mount, site } = target;
-    if (arrival.isPending)
-      return put(target, "unknown", {
-        error: arrival.refusal === "" ? message("MOUNT_NOT_THERE_YET") : arrival.refusal,
-        remedy: message("DO_TEST_LATER", { name: mount.name }),
-      });
-    const path = pathOn(mount, site.id);
-    const row = rows.find((each) => each.mount_path === path && each.driver === mount.driver);
-    if (row === undefined) {
-      const error = arrival.refusal === "" ? message("MOUNT_NOT_THERE", { path }) : arrival.refusal;
-      const sync = message("DO_SYNC_MOUNT", { site: site.name, name: mount.name });
-      const remedy = arrival.remedy === "" ? sync : arrival.remedy;
-      return put(target, "fails", { error, remedy });
-    }
-    if (row.disabled) return put(target, "disabled", { error: message("MOUNT_IS_DISABLED_THERE") });
-    const account = lister.accountOf(site, row);
-    let began = now();
-    let reason: Text = "";
-    const mayBegin = (): boolean => {
-      began = now();
-      if (refused.has(account)) reason = message("ACCOUNT_REFUSED");
-      else if (signal.aborted || began >= end) reason = message("TEST_TOO_LATE");
-      return reason === "";
-    };
-    const others = rows.map(({ mount_path: other }) => other);
-    const listed = await lister.list(site, row, others, mayBegin, signal);
-    if (listed === undefined)
-      return put(target, "skipped", { error: reason === "" ? message("TEST_TOO_LATE") : reason });
-    if (listed.outcome === "fails" && deps.isRefusal(listed.error)) refused.add(account);
-    putListed(target, row, listed, now() - began);
-    if (listed.outcome !== "unknown")
-      await deps.record(site, row, listed.outcome === "works" ? "" : listed.error);
+  const run: Run = {
+    ...deps,
+    end: deps.now() + LIMIT,
+    refused: new Set(),
+    results: new Map(),
   };
   const bySite = Map.groupBy(targets, ({ site }) => site);
   const queue = bySite.entries();
   const work = async (): Promise<void> => {
-    for (const [site, own] of queue)
-      try {
-        if (signal.aborted) {
-          for (const target of own) put(target, "skipped", { error: message("TEST_TOO_LATE") });
-          continue;
-        }
-        const arrived = await Promise.all(
-          own.map(async (target) => ({ target, arrival: await deps.arrival(target, signal) })),
-        );
-        const rows = await deps.rowsOf(site);
-        await Promise.all(arrived.map(({ target, arrival }) => test(target, arrival, rows)));
-      } catch (failure) {
-        if (!(failure instanceof SiteFailure)) throw failure;
-        const remedy = message("DO_CHECK_SITE", { site: site.name });
-        for (const target of own)
-          if (!results.has(target)) put(target, "unknown", { error: failure.text, remedy });
-      }
+    for (const [site, own] of queue) await testOnSite(site, own, run);
   };
   await Promise.all(Array.from({ length: Math.min(SITES_AT_ONCE, bySite.size) }, work));
-  return targets.flatMap((target) => results.get(target) ?? []);
+  return targets.flatMap((target) => run.results.get(target) ?? []);
+}
+
+/** Tests the mounts of a site, and stores their results. */
+async function testOnSite(site: Site, targets: readonly Target[], run: Run): Promise<void> {
+  const { signal, results } = run;
+  if (signal.aborted) {
+    for (const target of targets)
+      results.set(target, resultOf(target, "skipped", { error: message("TEST_TOO_LATE") }));
+    return;
+  }
+  try {
+    const arrivals = await Promise.all(
+      targets.map(async (target) => ({ target, arrival: await run.arrival(target, signal) })),
+    );
+    const rows = await run.rowsOf(site);
+    await Promise.all(
+      arrivals.map(async ({ target, arrival }) => {
+        results.set(target, await testMount(target, arrival, rows, run));
+      }),
+    );
+  } catch (failure) {
+    if (!(failure instanceof SiteFailure)) throw failure;
+    const remedy = message("DO_CHECK_SITE", { site: site.name });
+    for (const target of targets)
+      if (!results.has(target))
+        results.set(target, resultOf(target, "unknown", { error: failure.text, remedy }));
+  }
+}
+
+/** @param rows those of the site. @throws SiteFailure. */
+async function testMount(
+  target: Target,
+  arrival: Arrival,
+  rows: readonly StorageRow[],
+  run: Run,
+): Promise<TestResult> {
+  const { mount, site } = target;
+  if (arrival.isPending)
+    return resultOf(target, "unknown", {
+      error: arrival.refusal === "" ? message("MOUNT_NOT_THERE_YET") : arrival.refusal,
+      remedy: message("DO_TEST_LATER", { name: mount.name }),
+    });
+  const path = pathOn(mount, site.id);
+  const row = rows.find((each) => each.mount_path === path && each.driver === mount.driver);
+  if (row === undefined) {
+    const error = arrival.refusal === "" ? message("MOUNT_NOT_THERE", { path }) : arrival.refusal;
+    const sync = message("DO_SYNC_MOUNT", { site: site.name, name: mount.name });
+    const remedy = arrival.remedy === "" ? sync : arrival.remedy;
+    return resultOf(target, "fails", { error, remedy });
+  }
+  if (row.disabled)
+    return resultOf(target, "disabled", { error: message("MOUNT_IS_DISABLED_THERE") });
+  return listMount(target, row, rows, run);
+}
+
+async function listMount(
+  target: Target,
+  row: StorageRow,
+  rows: readonly StorageRow[],
+  run: Run,
+): Promise<TestResult> {
+  const { lister, refused, signal, now } = run;
+  const { site } = target;
+  const account = lister.accountOf(site, row);
+  let began = now();
+  let reason: Text = "";
+  const mayBegin = (): boolean => {
+    began = now();
+    if (refused.has(account)) reason = message("ACCOUNT_REFUSED");
+    else if (signal.aborted || began >= run.end) reason = message("TEST_TOO_LATE");
+    return reason === "";
+  };
+  const others = rows.map(({ mount_path: other }) => other);
+  const listed = await lister.list(site, row, others, mayBegin, signal);
+  if (listed === undefined)
+    return resultOf(target, "skipped", {
+      error: reason === "" ? message("TEST_TOO_LATE") : reason,
+    });
+  if (listed.outcome === "fails" && run.isRefusal(listed.error)) refused.add(account);
+  const result = listedResult(target, row, listed, now() - began, run);
+  // Known, even if it cannot be stored.
+  run.results.set(target, result);
+  if (listed.outcome !== "unknown")
+    await run.record(site, row, listed.outcome === "works" ? "" : listed.error);
+  return result;
+}
+
+function listedResult(
+  target: Target,
+  row: StorageRow,
+  listed: Listed,
+  duration: number,
+  { statusOf, remedyFor }: Pick<TestDeps, "statusOf" | "remedyFor">,
+): TestResult {
+  const { site, mount } = target;
+  const remedyOf = (error: string): Text =>
+    message("DO_THEN", {
+      remedy: remedyFor(error),
+      next: message("DO_SYNC_MOUNT", { site: site.name, name: mount.name }),
+    });
+  if (listed.outcome === "unknown")
+    return resultOf(target, "unknown", { error: listed.reason, duration });
+  if (listed.outcome === "fails") {
+    const { error } = listed;
+    return resultOf(target, "fails", { error, remedy: remedyOf(error), duration });
+  }
+  const entries = listed.entries
+    .slice(0, MAX_SHOWN)
+    .map(({ name, isFolder }) => (isFolder ? `${name}/` : name));
+  const status = statusOf(row);
+  // The mount counts as failing until the server mounts it again.
+  const kept = isErrorStatus(status) && {
+    error: message("LISTED_BUT_FAILING", { status }),
+    remedy: remedyOf(status),
+  };
+  return resultOf(target, "works", { entries, total: listed.total, duration, ...kept });
+}
+
+/** A result. Members that are not given are empty. */
+function resultOf(
+  { mount, site }: Target,
+  outcome: TestResult["outcome"],
+  given: Partial<TestResult> = {},
+): TestResult {
+  return {
+    name: mount.name,
+    site: site.name,
+    path: pathOn(mount, site.id),
+    outcome,
+    error: "",
+    remedy: "",
+    entries: [],
+    total: 0,
+    duration: 0,
+    ...given,
+  };
 }

@@ -18,6 +18,10 @@ interface KindMembers<R extends SiteRecord> {
   readonly noun: PathNoun;
   /** Plural, with which its scopes and the fields of its violations begin. */
   readonly plural: "mounts" | "rules";
+  /** Field of the key in a request. */
+  readonly keyField: "name" | "path";
+  /** Field of the path in a request. */
+  readonly pathField: "mount_path" | "path";
   /** Key of a record in the ledger, by which clients name it. */
   readonly keyOf: (record: R) => string;
   /** Removes a site from a record, with the site's own values. A record without sites stays on none. */

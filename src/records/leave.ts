@@ -41,28 +41,50 @@ export function leaveDeletedSite<R extends SiteRecord>(
 }
 
 /**
- * Applies a deletion on a site to a draft: removes the record, or only its assignment to this site.
+ * Applies deletions on a site to a draft: removes each record, or only its assignment to this site.
  *
- * @returns undefined: there is no such record.
+ * @returns the results; none for keys without a record.
  */
-export function removeFromSite<R extends SiteRecord>(
+export function removeAllFromSite<R extends SiteRecord>(
   draft: Draft,
-  { token, withoutSite }: SiteKind<R>,
-  key: string,
-  { siteId, sites }: { readonly siteId: string; readonly sites: SiteNames },
-): { readonly left: R | undefined; readonly result: RecordResult } | undefined {
-  const record = draft.get(token, key);
-  if (record === undefined) return undefined;
+  kind: SiteKind<R>,
+  keys: readonly string[],
+  {
+    siteId,
+    sites,
+    managedBy,
+  }: {
+    readonly siteId: string;
+    readonly sites: SiteNames;
+    /** File that declares a record, which stays as it is; undefined: clients change it. */
+    readonly managedBy: (key: string) => string | undefined;
+  },
+): readonly RecordResult[] {
+  return keys.flatMap((key) => {
+    const file = managedBy(key);
+    if (file !== undefined) return [resultAs(key, "skipped", message("MANAGED_BY_FILE", { file }))];
+    const record = draft.get(kind.token, key);
+    return record === undefined ? [] : [removeFromSite(draft, kind, record, siteId, sites)];
+  });
+}
+
+function removeFromSite<R extends SiteRecord>(
+  draft: Draft,
+  { token, keyOf, withoutSite }: SiteKind<R>,
+  record: R,
+  siteId: string,
+  sites: SiteNames,
+): RecordResult {
+  const key = keyOf(record);
   const others = sites.ids.filter((id) => id !== siteId && isOnSite(record, id));
   if (others.length === 0) {
     draft.delete(token, key);
-    return { left: undefined, result: resultAs(key, "deleted", "") };
+    return resultAs(key, "deleted");
   }
-  const left = { ...withoutSite(record, siteId), siteIds: others };
-  draft.put(token, left);
+  draft.put(token, { ...withoutSite(record, siteId), siteIds: others });
   const names = others.map(sites.nameOf).join(", ");
   const note = message("STAYS_ON_SITES", { sites: names });
-  return { left, result: { ...resultAs(key, "changed", note), differs: ["sites"] } };
+  return resultAs(key, "changed", note, { differs: ["sites"] });
 }
 
 /** Note that names the remaining sites of a record that has left a site; empty: all sites. */

@@ -1,14 +1,16 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import { grantOf } from "../access/grant.ts";
 import { auditOriginOf } from "../audit/entry.ts";
-import type { Recorder } from "../audit/recorder.ts";
+import { dryRunOf, type Recorder } from "../audit/recorder.ts";
 import { createPendingReply, type PendingSites } from "../history/pending-site.ts";
 import type { RecordResult } from "../history/record-result.ts";
 import { denied } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { type Page, type PageRequest, pageOf } from "../messages/page.ts";
 import { isOnSite } from "../sites/site-choice.ts";
+import type { Saved } from "./caller.ts";
 import type { SiteKind, SiteRecord } from "./kind.ts";
+import { subjectOf } from "./subject.ts";
 
 /** Approximate size of the state of a record on a site, in bytes of JSON. */
 const STATE_BYTES = 350;
@@ -34,20 +36,30 @@ export function recordPage<R extends SiteRecord>(
   return pageOf(sorted, request, place, undefined, { usual: 1_000, beyond: "invalid" });
 }
 
-/**
- * Creates the `pending_sites` of replies: sites of changed records that do not get the change now.
- *
- * @param saved records of these keys as they are now.
- */
-export function createPendingOfChange<R extends SiteRecord>(
+export interface ChangeReplyDeps<R, M> {
+  /** Records of these keys as they are now. */
+  readonly saved: (keys: ReadonlySet<string>) => readonly R[];
+  readonly pendingSites: PendingSites;
+  readonly sayIn: (context: HandlerContext) => (text: Text) => string;
+  readonly resultToProto: (result: RecordResult, say: (text: Text) => string) => M;
+}
+
+/** Creates the common members of replies to changes of records. */
+export function createChangeReply<R extends SiteRecord, M>(
   { keyOf }: SiteKind<R>,
-  saved: (keys: ReadonlySet<string>) => readonly R[],
-  pendingSites: PendingSites,
-  sayIn: (context: HandlerContext) => (text: Text) => string,
+  { saved, pendingSites, sayIn, resultToProto }: ChangeReplyDeps<R, M>,
 ) {
   const pendingOf = createPendingReply(pendingSites, sayIn);
-  /** @param before deleted records. */
-  return (results: readonly RecordResult[], context: HandlerContext, before: readonly R[] = []) => {
+  const resultsOf = (results: readonly RecordResult[], context: HandlerContext): M[] => {
+    const say = sayIn(context);
+    return results.map((result) => resultToProto(result, say));
+  };
+  /** Sites of changed records that do not get the change now. */
+  const pending = (
+    results: readonly RecordResult[],
+    context: HandlerContext,
+    before: readonly R[],
+  ) => {
     const keys = new Set(
       results.flatMap(({ name, outcome }) =>
         outcome === "unchanged" || outcome === "skipped" ? [] : [name],
@@ -56,18 +68,32 @@ export function createPendingOfChange<R extends SiteRecord>(
     const changed = [...saved(keys), ...before.filter((record) => keys.has(keyOf(record)))];
     return pendingOf(context, (siteId) => changed.some((record) => isOnSite(record, siteId)));
   };
+  return {
+    resultsOf,
+    /** @param options.before deleted records. */
+    changeReply: (
+      { revision, results }: Saved,
+      context: HandlerContext,
+      { dryRun, before = [] }: { readonly dryRun: boolean; readonly before?: readonly R[] },
+    ) => ({
+      revision: BigInt(revision),
+      results: resultsOf(results, context),
+      pendingSites: dryRun ? [] : pending(results, context, before),
+    }),
+  };
 }
 
 /**
- * Checks the scope of requests for secrets, and counts the read secrets for the audit.
+ * Checks the scope of requests for secrets, and records what a caller reads or may guess in the audit.
  *
  * @param subjectsOf names of the secrets of a record.
  */
-export function createRevealing<R>(
-  scope: string,
+export function createRevealing<R extends SiteRecord>(
+  kind: SiteKind<R>,
   subjectsOf: (record: R) => readonly string[],
   audit: Pick<Recorder, "note">,
 ) {
+  const scope = `${kind.plural}:reveal`;
   /** Names of the secrets that a reply reveals. @throws PERMISSION_DENIED without the scope. */
   const revealedNames = (context: HandlerContext, found: readonly R[]): readonly string[] => {
     if (!grantOf(context).has(scope)) throw denied(message("SCOPE_MISSING", { scope }));
@@ -75,6 +101,12 @@ export function createRevealing<R>(
   };
   return {
     revealedNames,
+    /** Records a dry run of a caller who may not read secrets: with guessed values, it could reveal them. */
+    noteDryRun: (context: HandlerContext, keys: readonly string[]): void => {
+      if (grantOf(context).has(scope)) return;
+      const subjects = keys.map((key) => subjectOf(kind, key));
+      audit.note(dryRunOf(context, subjects));
+    },
     /** @returns whether the reply reveals secrets. */
     revealing: (context: HandlerContext, reveal: boolean, found: readonly R[]): boolean => {
       if (!reveal) return false;

@@ -9,6 +9,7 @@ import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks, mapInTicks } from "../ticks.ts";
 import type { SiteKind, SiteRecord } from "./kind.ts";
 import { missingFields, shownFields } from "./shown-secret.ts";
+import { otherRecord } from "./text.ts";
 
 export interface RestoreRules<R> {
   readonly grant: Grant;
@@ -101,9 +102,8 @@ async function checkPaths<R extends SiteRecord>(
     const record = records.get(name);
     const clash = record && findClash(name, record, records, sites.ids);
     if (clash === undefined) continue;
-    const whose = kind.isAllowed(grant, clash.other)
-      ? kind.texts.named(kind.keyOf(clash.other))
-      : kind.texts.another();
+    const { other } = clash;
+    const whose = otherRecord(kind.texts, kind.keyOf(other), kind.isAllowed(grant, other));
     throw failedPrecondition(message("ROLLBACK_PATH_TAKEN", { name, whose }));
   }
 }

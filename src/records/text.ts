@@ -11,6 +11,7 @@ export interface KindTexts {
   readonly deleted: (key: string) => Message;
   /** @param expected etag of the request. */
   readonly changed: (key: string, revision: number, expected: string) => Message;
+  /** @param field of the key. */
   readonly repeated: (field: string, key: string) => Message;
   readonly tooMany: (count: number, most: number) => Message;
   /** Note of a restored record. @param items fields of secrets whose values are lost. */
@@ -19,4 +20,13 @@ export interface KindTexts {
   readonly restoreRedirects: (items: string) => Message;
   /** Note of an imported record. @param items fields of secrets that the document omits. */
   readonly secretsOmitted: (items: string) => Message;
+}
+
+/** Names another record in a sentence. @param mayRead whether the caller may read it. */
+export function otherRecord(
+  { named, another }: Pick<KindTexts, "named" | "another">,
+  key: string,
+  mayRead: boolean,
+): Text {
+  return mayRead ? named(key) : another();
 }

@@ -1,7 +1,7 @@
-import { outsideLimits } from "../access/grant.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Caller } from "../records/caller.ts";
 import { createRecordChanges, type RecordChanges } from "../records/changes.ts";
+import { saveRights } from "../records/save-rules.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
 import { SITE_RULES } from "./kind.ts";
@@ -40,11 +40,7 @@ export function createRuleChanges(deps: RuleChangesDeps): RuleChanges {
       isAdopted: false,
       sites: sites.names(),
       managedBy: declaredBy,
-      allows: (path) => grant.allowsPath("rule", path),
-      refuse: () => {
-        throw outsideLimits(grant);
-      },
-      reveals: grant.has("rules:reveal"),
+      ...saveRights(SITE_RULES, grant),
     }),
   };
 }

@@ -20,6 +20,8 @@ import { RULE_TEXTS } from "./text.ts";
 export const SITE_RULES = siteKind<Rule>({
   noun: "rule",
   plural: "rules",
+  keyField: "path",
+  pathField: "path",
   keyOf: ({ path }) => path,
   withoutSite,
   secretField: ({ site }, sites) => passwordField(site, sites),

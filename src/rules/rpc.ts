@@ -15,15 +15,14 @@ import {
 } from "../../gen/mooring/v1/rule_service_pb.js";
 import { grantOf, whileAllowed } from "../access/grant.ts";
 import { originOf } from "../audit/entry.ts";
-import { dryRunOf, type Recorder } from "../audit/recorder.ts";
+import type { Recorder } from "../audit/recorder.ts";
 import type { PendingSites } from "../history/pending-site.ts";
-import type { RecordResult } from "../history/record-result.ts";
 import type { Language, Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
 import { callerOf } from "../records/caller.ts";
-import { createPendingOfChange, createRevealing, recordPage } from "../records/reply.ts";
+import { createChangeReply, createRevealing, recordPage } from "../records/reply.ts";
 import { createRecordStream } from "../records/stream.ts";
-import { secretSubject, subjectOf } from "../records/subject.ts";
+import { secretSubject } from "../records/subject.ts";
 import { overridesByName } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { mapInTicks } from "../ticks.ts";
@@ -60,16 +59,17 @@ export function ruleImpl(
         etagOf: rules.etagOf,
       });
   };
-  const resultIn = (context: HandlerContext) => {
-    const say = sayIn(context);
-    return (result: RecordResult) => resultToProto(result, say);
-  };
-  const { revealing } = createRevealing(
-    "rules:reveal",
+  const { revealing, noteDryRun } = createRevealing(
+    SITE_RULES,
     (rule: Rule) => passwordSubjects(rule, siteNames()),
     audit,
   );
-  const pending = createPendingOfChange(SITE_RULES, rules.saved, source.pendingSites, sayIn);
+  const { resultsOf, changeReply } = createChangeReply(SITE_RULES, {
+    saved: rules.saved,
+    pendingSites: source.pendingSites,
+    sayIn,
+    resultToProto,
+  });
   return {
     listRules: async ({ site, ...request }, context) => {
       const revision = BigInt(rules.revision());
@@ -92,20 +92,11 @@ export function ruleImpl(
       const inputs = request.rules
         .map(inputFromProto)
         .map((input) => ({ ...input, path: rules.pathOf(input.path) }));
-      const caller = callerOf(context, reason);
-      const saved = await rules.save(inputs, caller, { dryRun });
-      // Dry runs with guessed passwords could reveal them.
-      if (dryRun && !caller.grant.has("rules:reveal"))
-        audit.note(
-          dryRunOf(
-            context,
-            inputs.map(({ path }) => subjectOf(SITE_RULES, path)),
-          ),
-        );
+      const saved = await rules.save(inputs, callerOf(context, reason), { dryRun });
+      const paths = inputs.map(({ path }) => path);
+      if (dryRun) noteDryRun(context, paths);
       return create(SaveRulesResponseSchema, {
-        revision: BigInt(saved.revision),
-        results: saved.results.map(resultIn(context)),
-        pendingSites: dryRun ? [] : pending(saved.results, context),
+        ...changeReply(saved, context, { dryRun }),
       });
     },
     moveRule: async ({ path: asked, newPath, dryRun, reason, expectedEtag }, context) => {
@@ -114,9 +105,7 @@ export function ruleImpl(
       const options = { dryRun, expectedEtag };
       const saved = await rules.move(path, newPath, callerOf(context, reason), options);
       return create(MoveRuleResponseSchema, {
-        revision: BigInt(saved.revision),
-        results: saved.results.map(resultIn(context)),
-        pendingSites: dryRun ? [] : pending(saved.results, context, before),
+        ...changeReply(saved, context, { dryRun, before }),
       });
     },
     deleteRules: async ({ paths: asked, reason, dryRun }, context) => {
@@ -124,14 +113,12 @@ export function ruleImpl(
       const before = rules.saved(new Set(paths));
       const saved = await rules.delete(paths, callerOf(context, reason), { dryRun });
       return create(DeleteRulesResponseSchema, {
-        revision: BigInt(saved.revision),
-        results: saved.results.map(resultIn(context)),
-        pendingSites: dryRun ? [] : pending(saved.results, context, before),
+        ...changeReply(saved, context, { dryRun, before }),
       });
     },
     compareRules: async ({ site }, context) => {
       const results = await whileAllowed(context, () => rules.compare(site, context.signal));
-      return create(CompareRulesResponseSchema, { results: results.map(resultIn(context)) });
+      return create(CompareRulesResponseSchema, { results: resultsOf(results, context) });
     },
     syncRules: async ({ site, paths }, context) => {
       const say = sayIn(context);
@@ -148,9 +135,7 @@ export function ruleImpl(
         rules.adopt(site, asked, { ...callerOf(context, reason), renew }, { dryRun }),
       );
       return create(AdoptRulesResponseSchema, {
-        revision: BigInt(saved.revision),
-        results: saved.results.map(resultIn(context)),
-        pendingSites: dryRun ? [] : pending(saved.results, context),
+        ...changeReply(saved, context, { dryRun }),
       });
     },
     watchRules: createRecordStream(rules.watch, translations, {

@@ -6,17 +6,8 @@ import { markSites, sitesVersion } from "../database/meta-query.ts";
 import type { LockRows } from "../database/row-lock.ts";
 import type { Database, SiteRow } from "../database/schema.ts";
 import type { HashedStates } from "../ledger/history-query.ts";
-import { textFromColumn, textToColumn } from "../messages/message.ts";
-import {
-  isSameSite,
-  type SiteNote,
-  type SiteStore,
-  type StoredSite,
-  type StoredSiteState,
-} from "./store.ts";
-
-/** Maximum number of log entries of a site. */
-const MAX_EVENTS = 1_000;
+import { readEvents, writeEvents } from "./log-query.ts";
+import { isSameSite, type SiteStore, type StoredSite, type StoredSiteState } from "./store.ts";
 
 export interface SiteQueryDeps {
   readonly db: Kysely<Database>;
@@ -39,6 +30,16 @@ export function createSiteStore(deps: SiteQueryDeps): SiteStore {
   // In one order in all processes: PostgreSQL locks row after row.
   const locked = (trx: Transaction<Database>, ids: readonly string[]) =>
     lockRows(trx.selectFrom("site").where("id", "in", ids).orderBy("id"));
+  /** Locks those of the sites that exist. */
+  const knownOf = async (
+    trx: Transaction<Database>,
+    ids: readonly string[],
+  ): Promise<ReadonlySet<string>> => {
+    const rows = await locked(trx, [...new Set(ids)])
+      .select("id")
+      .execute();
+    return new Set(rows.map(({ id }) => id));
+  };
   return {
     version: () => attempt(() => sitesVersion(db)),
     list: () =>
@@ -63,13 +64,7 @@ export function createSiteStore(deps: SiteQueryDeps): SiteStore {
             const row = await locked(trx, [site.id]).selectAll().executeTakeFirst();
             if (row === undefined || !isSameSite(siteFromRow(row), before)) return undefined;
           }
-          const { id, ...rest } = siteToRow(site);
-          const done = await trx
-            .updateTable("site")
-            .set(rest)
-            .where("id", "=", id)
-            .executeTakeFirst();
-          if (done.numUpdatedRows === 0n) return false;
+          if (!(await updateSite(trx, site))) return false;
           await append(trx, audit);
           await markSites(trx);
           return true;
@@ -78,12 +73,7 @@ export function createSiteStore(deps: SiteQueryDeps): SiteStore {
       ),
     delete: (id, audit) =>
       writing(async (trx) => {
-        await trx.deleteFrom("site").where("id", "=", id).execute();
-        await trx.deleteFrom("site_state").where("site_id", "=", id).execute();
-        await trx.deleteFrom("site_log").where("site_id", "=", id).execute();
-        await trx.deleteFrom("record_state").where("site_id", "=", id).execute();
-        for (const table of ["site_day", "mount_day", "mount_span"] as const)
-          await trx.deleteFrom(table).where("site_id", "=", id).execute();
+        await deleteSite(trx, id);
         await append(trx, audit);
         await markSites(trx);
       }),
@@ -100,9 +90,10 @@ export function createSiteStore(deps: SiteQueryDeps): SiteStore {
     record: (records) =>
       writing(async (trx) => {
         // A deletion of a site waits, so that it finds what is written here.
-        const ids = records.map(({ state }) => state.siteId);
-        const rows = await locked(trx, ids).select("id").execute();
-        const known = new Set(rows.map(({ id }) => id));
+        const known = await knownOf(
+          trx,
+          records.map(({ state }) => state.siteId),
+        );
         const versions: (number | undefined)[] = [];
         for (const { state } of records)
           versions.push(known.has(state.siteId) ? await writeState(trx, state) : undefined);
@@ -120,9 +111,10 @@ export function createSiteStore(deps: SiteQueryDeps): SiteStore {
       }),
     note: (notes) =>
       writing(async (trx) => {
-        const ids = [...new Set(notes.map(({ siteId }) => siteId))];
-        const rows = await locked(trx, ids).select("id").execute();
-        const known = new Set(rows.map(({ id }) => id));
+        const known = await knownOf(
+          trx,
+          notes.map(({ siteId }) => siteId),
+        );
         await writeEvents(
           trx,
           notes.filter(({ siteId }) => known.has(siteId)),
@@ -132,25 +124,34 @@ export function createSiteStore(deps: SiteQueryDeps): SiteStore {
           notes.flatMap(({ audit }) => audit),
         );
       }),
-    log: (siteId, limit, before) =>
-      attempt(async () => {
-        let query = db.selectFrom("site_log").selectAll().where("site_id", "=", siteId);
-        if (before !== undefined) query = query.where("seq", "<", before);
-        const rows = await query.orderBy("seq", "desc").limit(limit).execute();
-        return rows.map(({ seq, time, actor, action, revision, keys, result }) => ({
-          seq,
-          time,
-          actor,
-          action,
-          revision,
-          keys: JSON.parse(keys) as string[],
-          result: textFromColumn(result),
-        }));
-      }),
+    log: (siteId, limit, before) => attempt(() => readEvents(db, siteId, limit, before)),
     lease: (name, holder, now, ttl) => writing((trx) => takeLease(trx, name, holder, now, ttl)),
     release: (name, holder) => writing((trx) => dropLease(trx, name, holder)),
   };
 }
+
+/** @returns false: there is no such site. */
+async function updateSite(trx: Transaction<Database>, site: StoredSite): Promise<boolean> {
+  const { id, ...rest } = siteToRow(site);
+  const done = await trx.updateTable("site").set(rest).where("id", "=", id).executeTakeFirst();
+  return done.numUpdatedRows > 0n;
+}
+
+/** Deletes a site with all that is stored about it. */
+async function deleteSite(trx: Transaction<Database>, id: string): Promise<void> {
+  await trx.deleteFrom("site").where("id", "=", id).execute();
+  for (const table of OF_SITES) await trx.deleteFrom(table).where("site_id", "=", id).execute();
+}
+
+/** Tables with rows of sites. */
+const OF_SITES = [
+  "site_state",
+  "site_log",
+  "record_state",
+  "site_day",
+  "mount_day",
+  "mount_span",
+] as const;
 
 /** @returns the new version; undefined: another process has written meanwhile. */
 async function writeState(
@@ -166,50 +167,6 @@ async function writeState(
     )
     .executeTakeFirst();
   return (done.numInsertedOrUpdatedRows ?? 0n) === 0n ? undefined : row.version;
-}
-
-async function writeEvents(
-  trx: Transaction<Database>,
-  records: readonly Pick<SiteNote, "siteId" | "events">[],
-): Promise<void> {
-  const told = records.filter(({ events }) => events.length > 0);
-  if (told.length === 0) return;
-  const found = await trx
-    .selectFrom("site_log")
-    .select((eb) => ["site_id", eb.fn.max("seq").as("seq")])
-    .where(
-      "site_id",
-      "in",
-      told.map(({ siteId }) => siteId),
-    )
-    .groupBy("site_id")
-    .execute();
-  const last = new Map(found.map(({ site_id, seq }) => [site_id, seq]));
-  const rows = told.flatMap(({ siteId, events }) =>
-    events.map(({ keys, ...event }) => {
-      const seq = (last.get(siteId) ?? 0) + 1;
-      last.set(siteId, seq);
-      return {
-        ...event,
-        result: textToColumn(event.result),
-        site_id: siteId,
-        seq,
-        keys: JSON.stringify(keys),
-      };
-    }),
-  );
-  for (let at = 0; at < rows.length; at += MAX_EVENTS)
-    await trx
-      .insertInto("site_log")
-      .values(rows.slice(at, at + MAX_EVENTS))
-      .execute();
-  for (const [siteId, seq] of last)
-    if (seq > MAX_EVENTS)
-      await trx
-        .deleteFrom("site_log")
-        .where("site_id", "=", siteId)
-        .where("seq", "<=", seq - MAX_EVENTS)
-        .execute();
 }
 
 function siteFromRow({ paused, upstream, ...rest }: SiteRow): StoredSite {

@@ -6,7 +6,7 @@ import { memoize } from "../memoize.ts";
 import { ServiceError } from "../messages/error.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import { createBatches } from "../sync/batch.ts";
-import { NEW_STATE, readState, type Site, type SiteMode, type SiteState } from "./site.ts";
+import { NEW_STATE, readState, type Site, type SiteState } from "./site.ts";
 import { createSiteNames, type SiteNames } from "./site-names.ts";
 import {
   isSameSite,
@@ -14,7 +14,9 @@ import {
   type SiteStore,
   type StoredSite,
   type StoredSiteEvent,
+  type StoredSiteState,
 } from "./store.ts";
+import { siteFromStored, siteToStored } from "./stored-site.ts";
 
 export interface SiteRegistryDeps {
   readonly store: SiteStore;
@@ -91,7 +93,7 @@ export function createSiteRegistry({
 }: SiteRegistryDeps): SiteRegistry {
   let sites: readonly Site[] = [];
   let rows = new Map<string, { readonly row: StoredSite; readonly site: Site }>();
-  let states = new Map<string, { readonly text: string; readonly state: SiteState }>();
+  let states = new Map<string, SiteState>();
   const listeners = new Set<() => void>();
   const tell = (): void => {
     for (const listener of listeners) listener();
@@ -99,17 +101,7 @@ export function createSiteRegistry({
   const open = (row: StoredSite): Site => {
     const known = rows.get(row.id);
     if (known !== undefined && isSameSite(known.row, row)) return known.site;
-    try {
-      return fromStored(row, sealer);
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      onClosed(row.name, error);
-      // Without the token no call is possible, and without the overrides nothing may be pushed.
-      return Object.freeze({
-        ...fromStored({ ...row, token: "", overrides: "{}" }, sealer),
-        paused: true,
-      });
-    }
+    return openSite(row, sealer, onClosed);
   };
   /** Version of the last read; undefined: not read yet. */
   let loaded: { readonly version: string | undefined } | undefined;
@@ -121,25 +113,17 @@ export function createSiteRegistry({
     const known = await store.states();
     const next = new Map(found.map((row) => [row.id, { row, site: open(row) }]));
     const nextStates = new Map(
-      known.map(({ siteId, version, appliedRevision, state: text }) => {
-        const whole = String(version);
-        const before = states.get(siteId);
-        const state =
-          before?.text === whole
-            ? before.state
-            : Object.freeze({
-                ...readState(text),
-                appliedRevision,
-                storedVersion: version,
-              });
-        return [siteId, { text: whole, state }];
+      known.map((stored) => {
+        const before = states.get(stored.siteId);
+        const isKnown = before?.storedVersion === stored.version;
+        return [stored.siteId, isKnown ? before : stateFromStored(stored)];
       }),
     );
     const isSame =
       next.size === rows.size &&
       nextStates.size === states.size &&
       [...next].every(([id, { site }]) => rows.get(id)?.site === site) &&
-      [...nextStates].every(([id, { state }]) => states.get(id)?.state === state);
+      [...nextStates].every(([id, state]) => states.get(id) === state);
     rows = next;
     states = nextStates;
     sites = [...next.values()].map(({ site }) => site);
@@ -165,13 +149,13 @@ export function createSiteRegistry({
     byId: (id) => rows.get(id)?.site,
     names: () => namesOf(sites),
     byName: (name) => namesOf(sites).named(name),
-    state: (id) => states.get(id)?.state ?? NEW_STATE,
+    state: (id) => states.get(id) ?? NEW_STATE,
     load,
-    insert: (site, audit) => changed(store.insert(toStored(site, sealer), audit)),
+    insert: (site, audit) => changed(store.insert(siteToStored(site, sealer), audit)),
     update: async (site, audit, before) => {
       const known = rows.get(before.id);
       if (known?.site !== before) return undefined;
-      return changed(store.update(toStored(site, sealer), audit, known.row));
+      return changed(store.update(siteToStored(site, sealer), audit, known.row));
     },
     change: async (id, edit, audit) => {
       let isDone: boolean | undefined;
@@ -192,10 +176,7 @@ export function createSiteRegistry({
         await load();
         return false;
       }
-      states.set(siteId, {
-        text: String(version),
-        state: Object.freeze({ ...rest, appliedRevision, storedVersion: version }),
-      });
+      states.set(siteId, Object.freeze({ ...rest, appliedRevision, storedVersion: version }));
       tell();
       return true;
     },
@@ -214,42 +195,21 @@ export function createSiteRegistry({
   return registry;
 }
 
-/** Additional authenticated data of a site's secrets: they cannot be opened elsewhere. */
-const sealedFor = (id: string, part: string): string => `site ${id} ${part}`;
-
-function toStored(site: Site, { seal }: Sealer): StoredSite {
-  const { id, include, exclude, overrides } = site;
-  return {
-    ...site,
-    address: addressOf(site.url),
-    token: seal(sealedFor(id, "token"), site.token),
-    include: JSON.stringify(include),
-    exclude: JSON.stringify(exclude),
-    overrides: seal(sealedFor(id, "overrides"), JSON.stringify(overrides)),
-  };
+/** The site of a row. One whose secrets cannot be opened is paused, without them. */
+function openSite(row: StoredSite, sealer: Sealer, onClosed: SiteRegistryDeps["onClosed"]): Site {
+  try {
+    return siteFromStored(row, sealer);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    onClosed(row.name, error);
+    // Without the token no call is possible, and without the overrides nothing may be pushed.
+    const open = siteFromStored({ ...row, token: "", overrides: "{}" }, sealer);
+    return Object.freeze({ ...open, paused: true });
+  }
 }
 
-function fromStored(row: StoredSite, { open }: Sealer): Site {
-  const { address: _address, ...rest } = row;
-  return Object.freeze({
-    ...rest,
-    mode: row.mode as SiteMode,
-    token: open(sealedFor(row.id, "token"), row.token),
-    include: JSON.parse(row.include) as string[],
-    exclude: JSON.parse(row.exclude) as string[],
-    overrides: JSON.parse(open(sealedFor(row.id, "overrides"), row.overrides)) as Record<
-      string,
-      string
-    >,
-  });
-}
-
-/** Canonical form of an address; the names of this machine are equal. */
-export function addressOf(url: string): string {
-  const { protocol, hostname, port, pathname } = new URL(url);
-  const host = ["localhost", "[::1]", "127.0.0.1"].includes(hostname) ? "127.0.0.1" : hostname;
-  const number = port || (protocol === "https:" ? "443" : "80");
-  return `${host}:${number}${pathname.replace(/\/+$/, "")}`;
+function stateFromStored({ version, appliedRevision, state }: StoredSiteState): SiteState {
+  return Object.freeze({ ...readState(state), appliedRevision, storedVersion: version });
 }
 
 /** Outcomes of writes to a site, by action. Other actions do not change the site. */

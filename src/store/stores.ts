@@ -22,8 +22,8 @@ import {
 import type { LedgerStore } from "../ledger/store.ts";
 import { createSiteStore } from "../sites/query.ts";
 import type { SiteStore } from "../sites/store.ts";
-import type { RecordStateStore } from "../sync/record-registry.ts";
 import { createRecordStateStore } from "../sync/record-state-query.ts";
+import type { RecordStateStore } from "../sync/record-state-store.ts";
 
 /** The stores of all nouns on one connection. */
 export interface Store extends LedgerStore {

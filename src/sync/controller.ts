@@ -1,12 +1,12 @@
 import { oneAtATime } from "../database/replica.ts";
 import { message } from "../messages/message.ts";
 import { waitAtMost } from "../pause.ts";
-import { hasCome } from "../periodic.ts";
-import type { Adapter, Failure, Job, Outcome, Target } from "./adapter.ts";
+import type { Adapter, Failure, Job, Target } from "./adapter.ts";
 import { pauseAfter } from "./back-off.ts";
 import type { Connections } from "./connections.ts";
-import { isLasting, SiteFailure } from "./failure.ts";
+import { SiteFailure } from "./failure.ts";
 import { createQueue } from "./queue.ts";
+import { Schedule } from "./schedule.ts";
 
 /** Pauses after a failed attempt to reach a site, in milliseconds. */
 const PAUSES = { first: 1_000, longest: 60_000 };
@@ -54,33 +54,11 @@ export function createController<T extends Target>(
 ): Controller<T> {
   const { siteOf, now } = deps;
   const queue = createQueue(adapter.concurrency);
+  const schedule = new Schedule<T>({ ...deps, longestPause: PAUSES.longest });
   const runs = new Map<string, ReturnType<typeof oneAtATime<void>>>();
-  /** Each site as of its last attempt. */
-  const attempted = new Map<string, { readonly site: T; readonly at: number }>();
-  /** Next attempts: their times, and when they were planned. */
-  const planned = new Map<string, { readonly at: number; readonly from: number }>();
   /** Sites that are tried despite a failure. */
   const forced = new Set<string>();
   let closed = false;
-
-  const isPlannedDue = (siteId: string): boolean => {
-    const { at, from } = planned.get(siteId) ?? { at: 0, from: 0 };
-    return hasCome(at, { now: now(), longest: at - from });
-  };
-  const isChanged = (site: T): boolean => attempted.get(site.id)?.site !== site;
-  const mayTry = (site: T, failure: Failure): boolean => {
-    const last = attempted.get(site.id);
-    // It has another address or token, or other work could reach it in the meantime.
-    if (last !== undefined && (last.site !== site || deps.reachedAt(site.id) > last.at))
-      return true;
-    return !isLasting(failure) && hasCome(failure.nextTry, { now: now(), longest: PAUSES.longest });
-  };
-  const plan = (siteId: string, { requeueAfter, replans }: Outcome): void => {
-    const next = { at: now() + requeueAfter, from: now() };
-    const earlier = planned.get(siteId);
-    const keeps = !replans && earlier !== undefined && !isPlannedDue(siteId);
-    planned.set(siteId, keeps && earlier.at < next.at ? earlier : next);
-  };
   const failureAfter = (siteId: string, { kind, text }: SiteFailure): Failure => {
     const time = now();
     const before = adapter.failureOf(siteId);
@@ -99,24 +77,24 @@ export function createController<T extends Target>(
       const site = siteOf(siteId);
       if (site === undefined || closed) throw new SiteFailure("refused", message("SITE_GONE"));
       const attempt: Job<T>["attempt"] = async (run, outcomeOf) => {
-        attempted.set(siteId, { site, at: now() });
+        schedule.attempted(site);
         try {
           const result = await run(release);
           const outcome = outcomeOf(result);
-          if (outcome !== undefined) plan(siteId, outcome);
+          if (outcome !== undefined) schedule.plan(siteId, outcome);
           deps.onReached(siteId);
           return result;
         } catch (error) {
           if (!(error instanceof SiteFailure)) throw error;
           release();
-          attempted.set(siteId, { site, at: now() });
+          schedule.attempted(site);
           const failure = failureAfter(siteId, error);
           await adapter.failed(site, failure, adapter.failureOf(siteId)?.kind !== failure.kind);
           throw error;
         }
       };
       const client = deps.connections.clientOf(site);
-      return work({ site, client, isDue: isChanged(site) || isPlannedDue(siteId), attempt });
+      return work({ site, client, isDue: schedule.isDue(site), attempt });
     });
 
   const reconcileOnce = async (siteId: string): Promise<void> => {
@@ -125,7 +103,8 @@ export function createController<T extends Target>(
     await exclusive(siteId, async (job) => {
       if (!deps.isLeader() || job.site.paused) return;
       const failure = adapter.failureOf(siteId);
-      if (failure !== undefined && !forced.has(siteId) && !mayTry(job.site, failure)) return;
+      if (failure !== undefined && !forced.has(siteId) && !schedule.mayRetry(job.site, failure))
+        return;
       await adapter.reconcile(job);
     }).catch((error: unknown) => {
       if (!(error instanceof SiteFailure)) throw error;
@@ -146,11 +125,11 @@ export function createController<T extends Target>(
     isDue: (site) => {
       if (site.paused || runs.get(site.id)?.isRunning() === true) return false;
       const failure = adapter.failureOf(site.id);
-      if (failure !== undefined) return mayTry(site, failure);
-      return isChanged(site) || isPlannedDue(site.id);
+      if (failure !== undefined) return schedule.mayRetry(site, failure);
+      return schedule.isDue(site);
     },
     failureOf: adapter.failureOf,
-    restart: () => planned.clear(),
+    restart: () => schedule.restart(),
     close: async () => {
       closed = true;
       await waitAtMost(2_000, queue.idle());

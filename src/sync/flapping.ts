@@ -22,3 +22,25 @@ export function countCorrection(
   const isFlapping = recent.length >= MAX_CORRECTIONS;
   return { times: isFlapping ? recent : [...recent, now], isFlapping };
 }
+
+/**
+ * Corrections of a subject after a round.
+ *
+ * @param times of its earlier corrections. @param round.drifted whether it was changed on the server,
+ *   so that the round corrects it. @param round.isRequested whether a user has requested it: the count
+ *   begins again.
+ */
+export function correctionsAfter(
+  times: readonly number[],
+  {
+    drifted,
+    isRequested,
+    now,
+  }: { readonly drifted: boolean; readonly isRequested: boolean; readonly now: number },
+): { readonly corrections: readonly number[]; readonly isFlapping: boolean } {
+  if (isRequested) return { corrections: [], isFlapping: false };
+  if (!drifted) return { corrections: recentCorrections(times, now), isFlapping: false };
+  const counted = countCorrection(times, now);
+  const { isFlapping } = counted;
+  return { corrections: isFlapping ? times : counted.times, isFlapping };
+}

@@ -1,16 +1,8 @@
-import { randomBytes } from "node:crypto";
 import { reviveText, type Text } from "../messages/message.ts";
 import { createTicks } from "../ticks.ts";
 import { createBatches } from "./batch.ts";
-
-/** Stored state of a record on a site, or, with an empty name, of all its records of one kind. */
-interface StoredState {
-  readonly siteId: string;
-  /** Name of the record, or of a listing; `*` and more: a request. */
-  readonly name: string;
-  /** JSON. */
-  readonly state: string;
-}
+import { createStateRequests, permitsWrites, type StateRequest } from "./record-request.ts";
+import { REQUEST, type RecordStateStore } from "./record-state-store.ts";
 
 /**
  * Time for which states of several sites are collected for one transaction, in milliseconds: on
@@ -22,49 +14,6 @@ const BATCH_TIME = 20;
 const MAX_ROWS = 500;
 
 type Changes = Parameters<RecordStateStore["write"]>[0];
-
-/**
- * Name prefix of rows with requests to the process with the lease. Names of records never begin
- * with it.
- */
-export const REQUEST = "*";
-
-/** Name after all names of requests. */
-export const AFTER_REQUESTS = "+";
-/** Name of the row of a site that differs after each write of its states. */
-export const MARK = "=";
-
-/** Maximum number of rows with requests for a site, in addition to two joined ones: a round that hangs delays requests. */
-const MAX_WAITING = 32;
-
-/** Stores states of the records of one kind on sites. Rejects only with a StoreError. */
-export interface RecordStateStore {
-  /** Lists states by name. @param only `requests`: those of `request`; undefined: all. */
-  list(only?: "requests"): Promise<readonly StoredState[]>;
-  /** A text for each site that differs after each write of its states; empty: none was written. */
-  marks(): Promise<ReadonlyMap<string, string>>;
-  /** Lists states of a site by name. */
-  ofSite(siteId: string): Promise<readonly StoredState[]>;
-  /**
-   * Writes and removes states in one transaction, those of deleted sites excepted. A text of
-   * undefined removes.
-   */
-  write(
-    changes: readonly { readonly siteId: string; readonly name: string; readonly state?: string }[],
-  ): Promise<void>;
-}
-
-/** Change of states at a user's request. Afterwards the site may be written to. */
-export interface StateRequest<S, L = never> {
-  /** Names of records that are pushed despite earlier failures. */
-  readonly forced: readonly string[];
-  /** States of records that were adopted, by name. */
-  readonly states: Readonly<Record<string, S>>;
-  /** Names whose states are removed, because the records were renamed. */
-  readonly forget?: readonly string[];
-  /** Listings by another process, by path. */
-  readonly listings?: Readonly<Record<string, L>>;
-}
 
 /** State of all records of one kind on a site: what every kind has. */
 export interface SiteRecords {
@@ -179,7 +128,6 @@ export function createRecordRegistry<
     }
     return { site, records: states, listings: listed };
   };
-  let requestCount = 0;
   const listeners = new Set<(siteId: string) => void>();
   const listingListeners = new Set<Parameters<RecordRegistry<S, T, L>["onListing"]>[0]>();
   const ofSite = <V>(all: Map<string, Map<string, V>>, siteId: string): Map<string, V> => {
@@ -187,20 +135,7 @@ export function createRecordRegistry<
     all.set(siteId, known);
     return known;
   };
-  const requestsOf = async (siteId: string): Promise<readonly StoredState[]> =>
-    (await store.list("requests")).filter((row) => row.siteId === siteId);
-  /** Name of the row of a new request. Names sort in the order of requests, and differ between processes. */
-  const nextName = (): string => {
-    requestCount += 1;
-    const order = `${String(Date.now()).padStart(14, "0")}-${String(requestCount).padStart(9, "0")}`;
-    return `${REQUEST}${order}-${randomBytes(4).toString("hex")}`;
-  };
-  let last: Promise<void> = Promise.resolve();
-  const oneByOne = (work: () => Promise<void>): Promise<void> => {
-    const done = last.then(work);
-    last = done.catch(() => undefined);
-    return done;
-  };
+  const requests = createStateRequests<S, L>(store);
   const registry: RecordRegistry<S, T, L> = {
     load: async () => {
       const marks = await store.marks();
@@ -250,24 +185,10 @@ export function createRecordRegistry<
         if (listing !== undefined)
           for (const listener of listingListeners) await listener(siteId, path, listing);
     },
-    request: (siteId, request) =>
-      oneByOne(async () => {
-        const waiting = await requestsOf(siteId);
-        const joined = waiting.length < MAX_WAITING ? [] : waiting;
-        const all = [...joined.map(({ state }) => readRequest<S, L>(state)), request];
-        // Only requests of one kind are joined: some do not permit writes to the site.
-        const kinds = [all.filter(permitsWrites), all.filter((each) => !permitsWrites(each))];
-        await store.write([
-          ...joined.map(({ name }) => ({ siteId, name })),
-          ...kinds
-            .filter((kind) => kind.length > 0)
-            .map((kind) => ({ siteId, name: nextName(), state: JSON.stringify(join(kind)) })),
-        ]);
-      }),
-    requested: async () => new Set((await store.list("requests")).map(({ siteId }) => siteId)),
+    request: requests.add,
+    requested: requests.sites,
     carryOut: async (siteId) => {
-      for (const { name, state } of await requestsOf(siteId)) {
-        const request = readRequest<S, L>(state);
+      for (const { name, request } of await requests.ofSite(siteId)) {
         const { forced, states, forget = [], listings: listed = {} } = request;
         const site = registry.site(siteId);
         await registry.put(siteId, {
@@ -279,7 +200,7 @@ export function createRecordRegistry<
           records: { ...Object.fromEntries(forget.map((each) => [each, undefined])), ...states },
           listings: listed,
         });
-        await store.write([{ siteId, name }]);
+        await requests.remove(siteId, name);
       }
     },
     onChange: (listener) => {
@@ -291,23 +212,4 @@ export function createRecordRegistry<
     },
   };
   return registry;
-}
-
-/** Reports whether a request permits writes to its site: a rename or a listing alone does not. */
-function permitsWrites({ forget = [], listings = {} }: StateRequest<unknown, unknown>): boolean {
-  return forget.length === 0 && Object.keys(listings).length === 0;
-}
-
-function readRequest<S, L>(state: string): StateRequest<S, L> {
-  return JSON.parse(state, reviveText);
-}
-
-/** Joins several requests; the last state of a record counts. */
-function join<S, L>(requests: readonly StateRequest<S, L>[]): StateRequest<S, L> {
-  return {
-    forced: [...new Set(requests.flatMap(({ forced }) => forced))],
-    states: Object.fromEntries(requests.flatMap(({ states }) => Object.entries(states))),
-    forget: [...new Set(requests.flatMap(({ forget = [] }) => forget))],
-    listings: Object.assign({}, ...requests.map(({ listings }) => listings)),
-  };
 }

@@ -3,7 +3,7 @@ import type { Kysely } from "kysely";
 import type { LockRows } from "../database/row-lock.ts";
 import type { Database } from "../database/schema.ts";
 import type { HashedStates } from "../ledger/history-query.ts";
-import { AFTER_REQUESTS, MARK, REQUEST, type RecordStateStore } from "./record-registry.ts";
+import { AFTER_REQUESTS, MARK, REQUEST, type RecordStateStore } from "./record-state-store.ts";
 
 /** Number of states that one statement writes: statements one by one take ten times as long. */
 const ROWS_OF_STATEMENT = 100;

@@ -1,9 +1,10 @@
 import { message } from "../messages/message.ts";
-import { createWaiter } from "../waiter.ts";
+import { createWaiter, type Waiter } from "../waiter.ts";
 import type { Adapter, Failure, Job, Target } from "./adapter.ts";
 import { SiteFailure } from "./failure.ts";
 import { forwardChange } from "./forward.ts";
-import type { RecordRegistry, SiteRecords, StateRequest } from "./record-registry.ts";
+import type { RecordRegistry, SiteRecords } from "./record-registry.ts";
+import type { StateRequest } from "./record-request.ts";
 import type { Sync } from "./sync.ts";
 
 /** Error of a round that must stop: another process follows the sites now. */
@@ -100,54 +101,18 @@ export function createRecordSync<T extends Target, S, Q extends SiteRecords, L, 
   const listeners: RoundListener<T, R>[] = [];
   /** Event of states that were read again: in a process without the lease, at each tick. */
   const loaded = createWaiter();
-  const read = async (siteId: string): Promise<R> => {
+  const kind = sync.add(createAdapter(deps, listeners, loaded));
+  const knownSite = (siteId: string): T => {
     const site = sites.byId(siteId);
     if (site === undefined) throw new SiteFailure("refused", message("SITE_GONE"));
+    return site;
+  };
+  const read = async (siteId: string): Promise<R> => {
     const unchanged = { ...registry, put: async () => undefined };
-    return deps.round(site, { siteId, aim: "read", forced: [] }, unchanged);
+    return deps.round(knownSite(siteId), { siteId, aim: "read", forced: [] }, unchanged);
   };
-  const adapter: Adapter<T> = {
-    concurrency: deps.concurrency,
-    failureOf: (siteId): Failure | undefined => {
-      const site = registry.site(siteId);
-      const { error, errorKind: kind, errorSince: since, failures, nextTry } = site;
-      return error === "" ? undefined : { kind, message: error, since, failures, nextTry };
-    },
-    failed: async ({ id }, { kind, message: error, since, failures, nextTry }) => {
-      const failure = { error, errorKind: kind, errorSince: since, failures, nextTry };
-      await registry.put(id, { site: { ...registry.site(id), ...failure } });
-    },
-    reconcile: async (job: Job<T>) => {
-      const { site } = job;
-      const attempt = async (): Promise<{ readonly round: R } | undefined> => {
-        const { forced } = registry.site(site.id);
-        try {
-          const options = { siteId: site.id, aim: "push", forced } as const;
-          return { round: await deps.round(site, options, registry) };
-        } catch (error) {
-          if (error instanceof LeaseLost) return undefined;
-          throw error;
-        }
-      };
-      const done = await job.attempt(attempt, (result) =>
-        result === undefined
-          ? undefined
-          : { requeueAfter: deps.pauseAfter(site.id, result.round), replans: true },
-      );
-      if (done === undefined) return;
-      for (const listener of listeners) await listener(site, done.round);
-    },
-    load: async () => {
-      await registry.load();
-      loaded.notify();
-    },
-    requests: { waiting: registry.requested, carryOut: registry.carryOut },
-  };
-  const kind = sync.add(adapter);
-
   const request: RecordSync<T, S, L, R>["request"] = async (siteId, given) => {
-    if (sites.byId(siteId) === undefined) throw new SiteFailure("refused", message("SITE_GONE"));
-    await registry.request(siteId, given);
+    await registry.request(knownSite(siteId).id, given);
     await kind.requested();
   };
   /** Whether the process with the lease has not carried out a push of these records yet. */
@@ -167,6 +132,23 @@ export function createRecordSync<T extends Target, S, Q extends SiteRecords, L, 
       waiting.close();
     }
   };
+  const push: RecordSync<T, S, L, R>["push"] = async (siteId, names, signal) => {
+    const isOpen = (name: string): boolean => deps.isOpen(registry.records(siteId).get(name));
+    let open: readonly string[] = names;
+    for (let round = 0; round < ROUNDS && open.length > 0; round += 1) {
+      signal?.throwIfAborted();
+      const asked = open;
+      await request(siteId, { forced: asked, states: {} });
+      if (sync.isLeader()) await kind.reconcile(siteId);
+      else
+        await waitFor(
+          async () => !asked.some(isOpen) && !(await isRequested(siteId, asked)),
+          deps.maxWait,
+          signal,
+        );
+      open = open.filter(isOpen);
+    }
+  };
   return {
     waitFor,
     onRound: (listener) => void listeners.push(listener),
@@ -174,23 +156,7 @@ export function createRecordSync<T extends Target, S, Q extends SiteRecords, L, 
     reconcile: kind.reconcile,
     read,
     request,
-    push: async (siteId, names, signal) => {
-      const isOpen = (name: string): boolean => deps.isOpen(registry.records(siteId).get(name));
-      let open: readonly string[] = names;
-      for (let round = 0; round < ROUNDS && open.length > 0; round += 1) {
-        signal?.throwIfAborted();
-        const asked = open;
-        await request(siteId, { forced: asked, states: {} });
-        if (sync.isLeader()) await kind.reconcile(siteId);
-        else
-          await waitFor(
-            async () => !asked.some(isOpen) && !(await isRequested(siteId, asked)),
-            deps.maxWait,
-            signal,
-          );
-        open = open.filter(isOpen);
-      }
-    },
+    push,
     forward: (siteId, send, adopt) =>
       forwardChange(kind.exclusive, siteId, {
         send,
@@ -203,5 +169,50 @@ export function createRecordSync<T extends Target, S, Q extends SiteRecords, L, 
         },
         onError: deps.onError,
       }),
+  };
+}
+
+/** The kind for the reconciler. @param loaded event that is notified when states were read. */
+function createAdapter<T extends Target, S, Q extends SiteRecords, L, R>(
+  { registry, ...deps }: RecordSyncDeps<T, S, Q, L, R>,
+  listeners: readonly RoundListener<T, R>[],
+  loaded: Pick<Waiter, "notify">,
+): Adapter<T> {
+  /** @returns undefined: another process has the lease now. */
+  const runRound = async (site: T): Promise<{ readonly round: R } | undefined> => {
+    const { id: siteId } = site;
+    const { forced } = registry.site(siteId);
+    try {
+      return { round: await deps.round(site, { siteId, aim: "push", forced }, registry) };
+    } catch (error) {
+      if (error instanceof LeaseLost) return undefined;
+      throw error;
+    }
+  };
+  return {
+    concurrency: deps.concurrency,
+    failureOf: (siteId): Failure | undefined => {
+      const site = registry.site(siteId);
+      const { error, errorKind: kind, errorSince: since, failures, nextTry } = site;
+      return error === "" ? undefined : { kind, message: error, since, failures, nextTry };
+    },
+    failed: async ({ id }, { kind, message: error, since, failures, nextTry }) => {
+      const failure = { error, errorKind: kind, errorSince: since, failures, nextTry };
+      await registry.put(id, { site: { ...registry.site(id), ...failure } });
+    },
+    reconcile: async ({ site, attempt }: Job<T>) => {
+      const done = await attempt(
+        () => runRound(site),
+        (result) =>
+          result && { requeueAfter: deps.pauseAfter(site.id, result.round), replans: true },
+      );
+      if (done === undefined) return;
+      for (const listener of listeners) await listener(site, done.round);
+    },
+    load: async () => {
+      await registry.load();
+      loaded.notify();
+    },
+    requests: { waiting: registry.requested, carryOut: registry.carryOut },
   };
 }

@@ -3,10 +3,12 @@
 import { describe, expect, test, vi } from "vitest";
 import { createDraft } from "../../src/ledger/draft.ts";
 import { nameProblem } from "../../src/mounts/input.ts";
+import { SITE_MOUNTS } from "../../src/mounts/kind.ts";
 import type { Mount } from "../../src/mounts/mount.ts";
 import { decideSave } from "../../src/mounts/save.ts";
+import { mountSaver } from "../../src/mounts/saver.ts";
 import { freeName } from "../../src/mounts/site/adoption.ts";
-import { saveUsable } from "../../src/mounts/usable.ts";
+import { saveEach } from "../../src/records/save-each.ts";
 import { findClash, PathIndex } from "../../src/sites/path-index.ts";
 import { failureOf } from "../archive/setting.ts";
 import { baseOf, sampleMount, snapshotOf } from "../settings/staged.ts";
@@ -118,7 +120,7 @@ describe("a save of many mounts", () => {
       { name: "there", path: "no slash" },
       { name: "new", path: "/there", driver: "Nonsense" },
     ];
-    const results = await saveUsable(draft, inputs, mounts, rules);
+    const results = await saveEach(SITE_MOUNTS, mountSaver(draft, rules), inputs, mounts);
     expect(results.map(({ outcome }) => outcome)).toEqual(["skipped", "skipped"]);
     expect(draft.changes()).toEqual([]);
     expect([...mounts]).toEqual([["there", existing]]);

@@ -11,14 +11,15 @@ import { foundInput } from "../../src/mounts/adopt.ts";
 import { writeDocument } from "../../src/mounts/archive/exported-row.ts";
 import { readRows } from "../../src/mounts/archive/row.ts";
 import { isSecretItem, type MountInput } from "../../src/mounts/input.ts";
-import { draftMounts, MOUNTS } from "../../src/mounts/kind.ts";
+import { draftMounts, MOUNTS, SITE_MOUNTS } from "../../src/mounts/kind.ts";
 import { type Mount, wantedOn } from "../../src/mounts/mount.ts";
 import { decideSave } from "../../src/mounts/save.ts";
+import { mountSaver, skippedName } from "../../src/mounts/saver.ts";
 import { compareMount } from "../../src/mounts/site/compare.ts";
 import { readMount } from "../../src/mounts/site/read.ts";
 import { readAddition, type StorageRow } from "../../src/mounts/site/row.ts";
 import { NEW_MOUNT } from "../../src/mounts/site/state.ts";
-import { saveUsable } from "../../src/mounts/usable.ts";
+import { saveEach } from "../../src/records/save-each.ts";
 import { baseOf, snapshotOf } from "../settings/staged.ts";
 import { saveRules } from "./save-rules.ts";
 import { hash } from "./site/desk.ts";
@@ -71,12 +72,9 @@ async function adopt(
   if (values === undefined) return expect.unreachable("the addition is JSON");
   const before = mounts.get("m");
   const found = { ...values, name: "m", isNew: before === undefined, row };
-  return saveUsable(
-    draft,
-    [foundInput(found, { id: "one", name: "one" }, before, { isShared, etagOf: () => "0" })],
-    mounts,
-    rules,
-  );
+  const site = { id: "one", name: "one" };
+  const input = foundInput(found, site, before, { isShared, etagOf: () => "0" });
+  return saveEach(SITE_MOUNTS, mountSaver(draft, rules), [input], mounts, skippedName);
 }
 
 const mountIn = (draft: Draft): Mount => {
@@ -227,7 +225,8 @@ async function importInto(
   const skipped = rows.flatMap((row): RecordResult[] =>
     "reason" in row ? [{ name: row.path, outcome: "skipped", note: row.reason, differs: [] }] : [],
   );
-  return [...(await saveUsable(draft, inputs, mounts, { ...rules, isAdopted: false })), ...skipped];
+  const saver = mountSaver(draft, { ...rules, isAdopted: false });
+  return [...(await saveEach(SITE_MOUNTS, saver, inputs, mounts, skippedName)), ...skipped];
 }
 
 const notes = (results: readonly RecordResult[]) =>

@@ -6,7 +6,7 @@ import { createTicks } from "../../ticks.ts";
 import type { MountInput } from "../input.ts";
 import type { MountIndex } from "../mount.ts";
 import { decideSave, type SaveRules } from "../save.ts";
-import { withNotes } from "../usable.ts";
+import { mountSaver } from "../saver.ts";
 import { declaredInput } from "./entry.ts";
 import { isSameManaged } from "./same-managed.ts";
 
@@ -51,9 +51,8 @@ export async function saveDeclared(
     },
   );
   rejectViolations(violations);
-  return saved.map((result, at) =>
-    withNotes(result, inputs[at] ?? { name: result.name }, rules.sites),
-  );
+  const { noted } = mountSaver(draft, rules);
+  return saved.map((result, at) => noted(result, inputs[at] as MountInput));
 }
 
 /** Index of an entry in a field such as `mounts[3].config`. */

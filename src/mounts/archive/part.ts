@@ -1,30 +1,19 @@
-import { Code } from "@connectrpc/connect";
-import { type Grant, outsideLimits } from "../../access/grant.ts";
-import {
-  type ArchiveEntry,
-  type EntryResult,
-  entryResult,
-  type ImportContext,
-  keepsSecrets,
-  type LedgerPart,
-} from "../../archive/part.ts";
+import type { Grant } from "../../access/grant.ts";
+import type { ArchiveEntry, GivenEntries, ImportContext, LedgerPart } from "../../archive/part.ts";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
-import { type RecordResult, resultAs } from "../../history/record-result.ts";
+import type { RecordResult } from "../../history/record-result.ts";
 import type { Draft } from "../../ledger/draft.ts";
-import { invalid, ServiceError } from "../../messages/error.ts";
-import { joinTexts, message, type Text } from "../../messages/message.ts";
-import { withEffects } from "../../records/effect.ts";
+import { importRecords, importRules, saveEntries, saveRows } from "../../records/import.ts";
 import { MAX_RECORDS } from "../../records/limit.ts";
-import { PathIndex } from "../../sites/path-index.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
-import { createTicks, mapInTicks } from "../../ticks.ts";
+import { createTicks } from "../../ticks.ts";
 import { effectsOf, type RunningSite } from "../effect.ts";
 import type { MountInput } from "../input.ts";
-import { MOUNTS, SITE_MOUNTS } from "../kind.ts";
-import { type Mount, type MountIndex, missingFields } from "../mount.ts";
-import { decideSave, type SaveRules } from "../save.ts";
+import { SITE_MOUNTS } from "../kind.ts";
+import type { Mount, MountIndex } from "../mount.ts";
+import type { SaveRules } from "../save.ts";
+import { mountSaver, skippedName } from "../saver.ts";
 import type { SiteFamily } from "../site-family.ts";
-import { saveUsable, withNotes } from "../usable.ts";
 import { saveDeclared } from "./declared.ts";
 import { entryToInput, mountToEntry } from "./entry.ts";
 import { replacedSecrets } from "./replaced-secret.ts";
@@ -77,166 +66,70 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
     },
     decide: (draft, given, context) => {
       const { caller, choices, dryRun } = context;
-      const names = deps.siteNames(context);
-      const { grant } = caller;
-      const { declared } = choices;
+      const sites = deps.siteNames(context);
+      const running = deps.running();
       const rules: SaveRules = {
+        ...importRules(SITE_MOUNTS, context, { ...deps, sites }),
         driverOf,
         driverNames: deps.driverNames,
-        etagOf: deps.etagOf,
-        sites: names,
         families: deps.families(),
-        managedBy: declared?.file === undefined ? deps.managedBy : () => undefined,
-        allows: (path) => grant.allowsPath("mount", path),
-        refuse: () => {
-          throw outsideLimits(grant);
-        },
-        reveals: grant.has("mounts:reveal"),
         // An archive states which sites share a credential already.
         allowShared: given.entries !== undefined || choices.allowShared,
-        isAdopted: false,
-        // What a file declares follows the rules of the form; other sources are taken as they are.
-        carries: declared === undefined,
         isDry: dryRun,
       };
-      return decide(draft, rules, (mounts) => {
-        if (given.entries === undefined) return saveRows(draft, given.rows, mounts, rules, context);
-        return declared === undefined
-          ? saveEntries(draft, given.entries, mounts, rules, context)
-          : saveDeclared(draft, given.entries, mounts, rules, declared);
+      const { nameOf } = sites;
+      const reveals = caller.grant.has("mounts:reveal");
+      return importRecords(SITE_MOUNTS, draft, {
+        sites,
+        effectsOf: (change) => effectsOf(change, running),
+        save: (mounts) => saveGiven(draft, given, { mounts, rules, context }),
+        isGuess: ({ isGuess = false }) => isGuess,
+        replacedSecrets: (before, after, differs) =>
+          replacedSecrets({ before, after, differs }, { driverOf, nameOf, reveals }),
       });
     },
   };
-
-  async function decide(
-    draft: Draft,
-    { sites: names, reveals }: Pick<SaveRules, "sites" | "reveals">,
-    save: (mounts: MountIndex) => Promise<readonly RecordResult[]>,
-  ): Promise<readonly EntryResult[]> {
-    const stored = new Map(
-      Array.from(draft.keys(MOUNTS), (name) => [name, draft.get(MOUNTS, name)]),
-    );
-    const running = deps.running();
-    const results = await withEffects(
-      SITE_MOUNTS,
-      (change) => effectsOf(change, running),
-      (_draft, mounts) => save(mounts),
-    )(draft);
-    return mapInTicks(results, ({ name, outcome, note, differs, isGuess = false, ...rest }) => {
-      const { leftOut = [], kept = [], effects = [] } = rest;
-      const mount = outcome === "skipped" ? undefined : draft.get(MOUNTS, name);
-      const before = stored.get(name);
-      return entryResult(name, outcome === "deleted" ? "changed" : outcome, {
-        note,
-        differs,
-        leftOut,
-        kept,
-        effects,
-        isGuess,
-        replacedSecrets:
-          before === undefined || mount === undefined
-            ? []
-            : replacedSecrets(
-                { before, after: mount, differs },
-                { driverOf, nameOf: names.nameOf, reveals },
-              ),
-        missing: mount === undefined ? [] : missingFields(mount, names),
-      });
-    });
-  }
-
-  /** Input that keeps the stored secrets of a mount, unless the caller has chosen to replace them. */
-  function keeping(
-    before: Mount | undefined,
-    input: MountInput,
-    { sites: names, reveals }: SaveRules,
-    choices: ImportContext["choices"],
-  ): MountInput {
-    if (before === undefined || !keepsSecrets(choices)) return input;
-    return withStoredSecrets(before, input, { form: driverOf(before.driver), names, reveals });
-  }
-
-  async function saveRows(
-    draft: Draft,
-    rows: readonly unknown[],
-    mounts: MountIndex,
-    rules: SaveRules,
-    { choices }: ImportContext,
-  ): Promise<readonly RecordResult[]> {
-    const { sites } = choices;
-    if (typeof sites === "object") for (const site of sites) rules.sites.named(site);
-    const read = await readRows(rows, { mounts, driverOf, sites, names: rules.sites });
-    const inputs = read.flatMap((row) =>
-      "input" in row ? [keeping(mounts.get(row.input.name), row.input, rules, choices)] : [],
-    );
-    const isUnplaced = (input: MountInput): boolean =>
-      input.sites === undefined && !mounts.has(input.name);
-    if (rules.sites.names.length > 1 && inputs.some(isUnplaced))
-      throw invalid([
-        { field: "sites", description: message("SITES_REQUIRED", { field: "sites" }) },
-      ]);
-    const skipped = read.flatMap((row) =>
-      "reason" in row ? [resultAs(row.path, "skipped", row.reason)] : [],
-    );
-    return [...(await saveUsable(draft, inputs, mounts, rules)), ...skipped];
-  }
-
-  async function saveEntries(
-    draft: Draft,
-    entries: readonly ArchiveEntry[],
-    mounts: MountIndex,
-    rules: SaveRules,
-    { choices }: ImportContext,
-  ): Promise<readonly RecordResult[]> {
-    const inputs: MountInput[] = [];
-    const fixed = new Map<string, RecordResult>();
-    const notes = new Map<string, Text>();
-    const ticks = createTicks();
-    for (const entry of entries) {
-      if (ticks.isDue()) await ticks.next();
-      const before = mounts.get(entry.name);
-      const read = entryToInput(entry, before, { names: rules.sites, renamed: choices.siteNames });
-      if (!("input" in read)) {
-        fixed.set(entry.name, resultAs(entry.name, "skipped", read.reason));
-        continue;
-      }
-      const input = keeping(before, read.input, rules, choices);
-      if (isSameManaged(before, input, rules))
-        fixed.set(entry.name, resultAs(entry.name, "unchanged", "", { kept: input.kept ?? [] }));
-      else {
-        inputs.push(input);
-        notes.set(entry.name, read.note);
-      }
-    }
-    const saved = new Map(
-      (await saveAll(draft, inputs, mounts, rules)).map((result) => [
-        result.name,
-        { ...result, note: joinTexts([result.note, notes.get(result.name) ?? ""]) },
-      ]),
-    );
-    return entries.flatMap(({ name }) => fixed.get(name) ?? saved.get(name) ?? []);
-  }
 }
 
-/**
- * Saves all inputs together, so that mounts can exchange their paths; if one is rejected, each by
- * itself.
- */
-async function saveAll(
+async function saveGiven(
   draft: Draft,
-  inputs: readonly MountInput[],
-  mounts: MountIndex,
-  rules: SaveRules,
+  given: GivenEntries,
+  {
+    mounts,
+    rules,
+    context: { choices, signal },
+  }: {
+    readonly mounts: MountIndex;
+    readonly rules: SaveRules;
+    readonly context: ImportContext;
+  },
 ): Promise<readonly RecordResult[]> {
-  if (inputs.length === 0) return [];
-  try {
-    const results = await decideSave(draft, inputs, new PathIndex(mounts), rules);
-    const byName = new Map(inputs.map((input) => [input.name, input]));
-    return results.map((result) =>
-      withNotes(result, byName.get(result.name) ?? { name: result.name }, rules.sites),
-    );
-  } catch (error) {
-    if (!(error instanceof ServiceError) || error.code === Code.PermissionDenied) throw error;
-    return saveUsable(draft, inputs, mounts, rules, ({ name }) => name);
+  const { sites: names, driverOf } = rules;
+  const { declared, sites, siteNames: renamed } = choices;
+  const saver = mountSaver(draft, rules);
+  const keeping = {
+    choices,
+    withStored: (before: Mount, input: MountInput): MountInput =>
+      withStoredSecrets(before, input, {
+        form: driverOf(before.driver),
+        names,
+        reveals: rules.reveals,
+      }),
+  };
+  if (given.entries === undefined) {
+    if (typeof sites === "object") for (const site of sites) names.named(site);
+    const rows = await readRows(given.rows, { mounts, driverOf, sites, names });
+    return saveRows(SITE_MOUNTS, saver, rows, mounts, {
+      ...keeping,
+      names,
+      nameOf: skippedName,
+    });
   }
+  if (declared !== undefined) return saveDeclared(draft, given.entries, mounts, rules, declared);
+  return saveEntries(SITE_MOUNTS, saver, given.entries, mounts, {
+    ...keeping,
+    read: (entry, before) => entryToInput(entry, before, { names, renamed }),
+    isSame: (input) => isSameManaged(mounts.get(input.name), input, rules),
+    signal,
+  });
 }

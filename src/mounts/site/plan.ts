@@ -1,7 +1,7 @@
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { message, type Text } from "../../messages/message.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
-import { countCorrection, recentCorrections } from "../../sync/flapping.ts";
+import { correctionsAfter } from "../../sync/flapping.ts";
 import { MOUNT_LIMIT } from "./client.ts";
 import { compareMount } from "./compare.ts";
 import { plainStatus } from "./plain.ts";
@@ -87,7 +87,11 @@ export function planOf(job: Job, before: MountState, facts: PlanFacts, deps: Pla
   }
   const isTried = isWaiting(before, time) && before.tried === (wanted?.revision ?? 0);
   if (seen.isCostly && isTried && !isRequested) return { do: "nothing" };
-  const { corrections, isFlapping } = correctionsOf(before, seen.drifted, time, isRequested);
+  const { corrections, isFlapping } = correctionsAfter(before.corrections, {
+    isRequested,
+    drifted: seen.drifted,
+    now: time,
+  });
   if (isFlapping)
     return {
       do: "record",
@@ -275,17 +279,4 @@ function readJob(
       (since === 0 && (before.phase !== "" || before.error !== "")),
     drifted: drifted && differs.length > 0 && !isUnread,
   };
-}
-
-/** Corrections of a mount with this one, and whether it is not corrected because it is flapping. */
-function correctionsOf(
-  { corrections }: MountState,
-  drifted: boolean,
-  time: number,
-  isForced: boolean,
-): { readonly corrections: readonly number[]; readonly isFlapping: boolean } {
-  if (isForced) return { corrections: [], isFlapping: false };
-  if (!drifted) return { corrections: recentCorrections(corrections, time), isFlapping: false };
-  const { times, isFlapping } = countCorrection(corrections, time);
-  return { corrections: isFlapping ? corrections : times, isFlapping };
 }

@@ -1,9 +1,6 @@
-import {
-  createRecordRegistry,
-  type RecordRegistry,
-  type RecordStateStore,
-  type StateRequest,
-} from "../../sync/record-registry.ts";
+import { createRecordRegistry, type RecordRegistry } from "../../sync/record-registry.ts";
+import type { StateRequest } from "../../sync/record-request.ts";
+import type { RecordStateStore } from "../../sync/record-state-store.ts";
 import {
   type Listing,
   type MountState,

@@ -2,7 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { outsideLimits } from "../../access/grant.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
 import { invalid, ServiceError } from "../../messages/error.ts";
-import { message, problemAt } from "../../messages/message.ts";
+import { problemAt } from "../../messages/message.ts";
 import type { SiteRegistry } from "../../sites/registry.ts";
 import type { MountChanges } from "../changes.ts";
 import { nameProblem } from "../input.ts";
@@ -34,7 +34,7 @@ export function renameMount(changes: MountChanges, deps: RenameDeps): MountServi
       // As a save with the name of a mount outside of the limits: its name is not confirmed.
       if (other !== undefined && !SITE_MOUNTS.isAllowed(grant, other)) throw outsideLimits(grant);
       if (other !== undefined)
-        throw new ServiceError(Code.AlreadyExists, message("MOUNT_EXISTS", { name: newName }));
+        throw new ServiceError(Code.AlreadyExists, SITE_MOUNTS.texts.exists(newName));
       draft.delete(MOUNTS, name);
       draft.put(MOUNTS, { ...mount, name: newName });
     });

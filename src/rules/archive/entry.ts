@@ -1,6 +1,6 @@
 import type { ArchiveEntry, SecretValue } from "../../archive/part.ts";
 import { isObject } from "../../is-object.ts";
-import { message, type Text } from "../../messages/message.ts";
+import { joinTexts, message, type Text } from "../../messages/message.ts";
 import { didYouMean } from "../../messages/nearest.ts";
 import { ownValue } from "../../own-value.ts";
 import { readUnchecked } from "../../records/unchecked.ts";
@@ -11,9 +11,8 @@ import type { SiteNames } from "../../sites/site-names.ts";
 import { cleanPath } from "../../sites/site-path.ts";
 import { type OverrideInput, type RuleInput, uncheckedValues } from "../input.ts";
 import { NO_VALUES, RULE_MEMBERS, type Rule, type RuleValues } from "../rule.ts";
+import { PASSWORD } from "../stored.ts";
 import type { ValueInput } from "../value.ts";
-
-export const PASSWORD = "password";
 
 /** Name of a password in an entry. Names of sites have no slash. @param site empty: the rule's. */
 export function secretName(site: string): string {
@@ -193,6 +192,26 @@ export function readEntry(
     hints: strangers.map((site) => names.problemOf(here(site)) ?? ""),
     isNowhere: asked.length > 0 && !asked.some(isKnown),
   };
+}
+
+/** Maximum number of unknown sites in a note. */
+const MAX_HINTS = 5;
+
+/**
+ * Input that replaces a rule by an entry of an archive, or the reason for which the entry is skipped.
+ * Sites that do not exist here are left out, unless the entry names no other.
+ */
+export function entryToInput(
+  ...entry: Parameters<typeof readEntry>
+): { readonly input: RuleInput; readonly note: Text } | { readonly reason: Text } {
+  const { input, problems, hints, isNowhere } = readEntry(...entry);
+  const [first] = problems;
+  if (first !== undefined) {
+    const { path, problem } = first;
+    return { reason: message("NAMED_PROBLEM", { name: path.join("."), problem }) };
+  }
+  if (isNowhere) return { reason: hints[0] ?? "" };
+  return { input, note: joinTexts(hints.slice(0, MAX_HINTS)) };
 }
 
 /** Undefined: not a choice of sites. */

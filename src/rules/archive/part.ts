@@ -1,34 +1,20 @@
-import { Code } from "@connectrpc/connect";
-import { type Grant, outsideLimits } from "../../access/grant.ts";
-import {
-  type ArchiveEntry,
-  entryResult,
-  type GivenEntries,
-  type ImportContext,
-  keepsSecrets,
-  type LedgerPart,
-} from "../../archive/part.ts";
-import { type RecordResult, resultAs } from "../../history/record-result.ts";
+import type { Grant } from "../../access/grant.ts";
+import type { ArchiveEntry, GivenEntries, ImportContext, LedgerPart } from "../../archive/part.ts";
+import type { RecordResult } from "../../history/record-result.ts";
 import type { Draft } from "../../ledger/draft.ts";
-import { entryProblem } from "../../messages/entry-problem.ts";
-import { invalid, rejectViolations, ServiceError, type Violation } from "../../messages/error.ts";
-import { joinTexts, message, type Text } from "../../messages/message.ts";
-import { withEffects } from "../../records/effect.ts";
+import { rejectViolations, type Violation } from "../../messages/error.ts";
+import { importRecords, importRules, saveEntries, saveRows } from "../../records/import.ts";
 import { MAX_RECORDS } from "../../records/limit.ts";
-import { PathIndex } from "../../sites/path-index.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
-import { createTicks, mapInTicks } from "../../ticks.ts";
 import { type RuleInput, withRuleInput } from "../input.ts";
-import { RULES, SITE_RULES } from "../kind.ts";
-import { passwordFields, type Rule, type RuleIndex } from "../rule.ts";
+import { SITE_RULES } from "../kind.ts";
+import type { Rule, RuleIndex } from "../rule.ts";
 import type { RulesOnSites } from "../rules-on-sites.ts";
 import { changedMembers, decideSave, type SaveRules } from "../save.ts";
-import { readEntry, replacedPasswords, ruleToEntry } from "./entry.ts";
+import { ruleSaver } from "../saver.ts";
+import { entryToInput, readEntry, replacedPasswords, ruleToEntry } from "./entry.ts";
 import { readRow } from "./row.ts";
 import { withStoredPasswords } from "./stored-password.ts";
-
-/** Maximum number of unknown sites in a note. */
-const MAX_HINTS = 5;
 
 export interface RulePartDeps {
   /**
@@ -61,50 +47,21 @@ export function createRulePart(deps: RulePartDeps): LedgerPart<Draft> {
       const rules = await deps.list(grant, names);
       return { entries: rules.map((rule) => ruleToEntry(rule, { sites, isShown: withSecrets })) };
     },
-    decide: async (draft, given, context) => {
-      const names = deps.siteNames(context);
-      const { grant } = context.caller;
-      const { declared } = context.choices;
+    decide: (draft, given, context) => {
+      const sites = deps.siteNames(context);
+      const { nameOf } = sites;
       const rules: SaveRules = {
-        etagOf: deps.etagOf,
-        sites: names,
-        managedBy: declared?.file === undefined ? deps.managedBy : () => undefined,
-        allows: (path) => grant.allowsPath("rule", path),
-        refuse: () => {
-          throw outsideLimits(grant);
-        },
-        reveals: grant.has("rules:reveal"),
-        isAdopted: false,
-        // What a file declares follows the rules of a form; other sources are taken as they are.
-        carries: declared === undefined,
+        ...importRules(SITE_RULES, context, { ...deps, sites }),
         isWhole: true,
       };
-      const stored = new Map(
-        Array.from(draft.keys(RULES), (path) => [path, draft.get(RULES, path)]),
-      );
-      const results = await withEffects(SITE_RULES, deps.onSites.effectsOf, (_draft, index) =>
-        save(draft, given, { index, rules, context }),
-      )(draft);
-      return mapInTicks(results, ({ name, outcome, note, differs, effects, ...rest }) => {
-        const { leftOut = [], kept = [] } = rest;
-        const rule = outcome === "skipped" ? undefined : draft.get(RULES, name);
-        const before = stored.get(name);
-        return entryResult(name, outcome === "deleted" ? "changed" : outcome, {
-          note,
-          differs,
-          leftOut,
-          kept,
-          effects,
-          isGuess: !rules.reveals && outcome === "changed" && rule !== undefined,
-          replacedSecrets:
-            before === undefined || rule === undefined
-              ? []
-              : replacedPasswords(
-                  { before, after: rule, differs },
-                  { nameOf: names.nameOf, reveals: rules.reveals },
-                ),
-          missing: rule === undefined ? [] : passwordFields(rule.missing, names),
-        });
+      const { reveals } = rules;
+      return importRecords(SITE_RULES, draft, {
+        sites,
+        effectsOf: deps.onSites.effectsOf,
+        save: (index) => saveGiven(draft, given, { index, rules, context }),
+        isGuess: ({ outcome }) => !reveals && outcome === "changed",
+        replacedSecrets: (before, after, differs) =>
+          replacedPasswords({ before, after, differs }, { nameOf, reveals }),
       });
     },
   };
@@ -116,85 +73,34 @@ interface Saving {
   readonly context: ImportContext;
 }
 
-/** Input that keeps the stored passwords of a rule, unless the caller has chosen to replace them. */
-function keeping(input: RuleInput, { index, rules, context }: Saving): RuleInput {
-  const before = index.get(input.path);
-  if (before === undefined || !keepsSecrets(context.choices)) return input;
-  const { sites, reveals } = rules;
-  return withStoredPasswords(before, input, { nameOf: sites.nameOf, reveals });
-}
-
-function save(draft: Draft, given: GivenEntries, saving: Saving): Promise<readonly RecordResult[]> {
-  if (given.entries === undefined) return saveRows(draft, given.rows, saving);
-  const { declared } = saving.context.choices;
-  return declared === undefined
-    ? saveEntries(draft, given.entries, saving)
-    : saveDeclared(draft, given.entries, saving);
-}
-
-/** Saves rows of a server. A row that is rejected is skipped, with the reason. */
-async function saveRows(
+async function saveGiven(
   draft: Draft,
-  rows: readonly unknown[],
-  { index, rules, context }: Saving,
+  given: GivenEntries,
+  saving: Saving,
 ): Promise<readonly RecordResult[]> {
-  const { sites } = context.choices;
-  if (typeof sites === "object") for (const site of sites) rules.sites.named(site);
-  const read = rows.map((row) => readRow(row, { sites, isNew: (path) => !index.has(path) }));
-  const inputs = read.flatMap((row) =>
-    "input" in row ? [keeping(row.input, { index, rules, context })] : [],
-  );
-  const isUnplaced = ({ path, sites: chosen }: RuleInput): boolean =>
-    chosen === undefined && !index.has(path);
-  if (rules.sites.names.length > 1 && inputs.some(isUnplaced))
-    throw invalid([{ field: "sites", description: message("SITES_REQUIRED", { field: "sites" }) }]);
-  const skipped = read.flatMap((row) =>
-    "reason" in row ? [resultAs(row.path, "skipped", row.reason)] : [],
-  );
-  return [...(await saveEach(draft, inputs, index, rules)), ...skipped];
-}
-
-/** Saves the entries of an archive. An entry that is rejected is skipped, with the reason. */
-async function saveEntries(
-  draft: Draft,
-  entries: readonly ArchiveEntry[],
-  { index, rules, context }: Saving,
-): Promise<readonly RecordResult[]> {
-  const ticks = createTicks(context.signal);
-  const inputs: RuleInput[] = [];
-  const notes = new Map<string, Text>();
-  const fixed: RecordResult[] = [];
-  for (const entry of entries) {
-    if (ticks.isDue()) await ticks.next();
-    const read = readEntry(entry, index.get(entry.name), {
-      names: rules.sites,
-      renamed: context.choices.siteNames,
-    });
-    const { hints } = read;
-    const input = keeping(read.input, { index, rules, context });
-    const [problem] = read.problems;
-    const reason =
-      problem !== undefined
-        ? message("NAMED_PROBLEM", { name: problem.path.join("."), problem: problem.problem })
-        : read.isNowhere
-          ? hints[0]
-          : undefined;
-    if (reason !== undefined) fixed.push(resultAs(entry.name, "skipped", reason));
-    else if (isSameManaged(input, index, rules))
-      fixed.push(resultAs(input.path, "unchanged", "", { kept: input.kept ?? [] }));
-    else {
-      inputs.push(input);
-      notes.set(input.path, joinTexts(hints.slice(0, MAX_HINTS)));
-    }
+  const { index, rules, context } = saving;
+  const { sites: names } = rules;
+  const { declared, sites, siteNames: renamed } = context.choices;
+  const saver = ruleSaver(draft, rules);
+  const { nameOf } = names;
+  const keeping = {
+    choices: context.choices,
+    withStored: (before: Rule, input: RuleInput): RuleInput =>
+      withStoredPasswords(before, input, { nameOf, reveals: rules.reveals }),
+  };
+  if (given.entries === undefined) {
+    if (typeof sites === "object") for (const site of sites) names.named(site);
+    const isNew = (path: string): boolean => !index.has(path);
+    const rows = given.rows.map((row) => readRow(row, { sites, isNew }));
+    return saveRows(SITE_RULES, saver, rows, index, { ...keeping, names });
   }
-  const saved = await saveAll(draft, inputs, index, rules);
-  return [
-    ...saved.map((result) => ({
-      ...result,
-      note: joinTexts([result.note, notes.get(result.name) ?? ""]),
-    })),
-    ...fixed,
-  ];
+  if (declared !== undefined) return saveDeclared(draft, given.entries, saving);
+  return saveEntries(SITE_RULES, saver, given.entries, index, {
+    ...keeping,
+    read: (entry, before) => entryToInput(entry, before, { names, renamed }),
+    isSame: (input) => isSameManaged(input, index, rules),
+    signal: context.signal,
+  });
 }
 
 /**
@@ -224,79 +130,8 @@ async function saveDeclared(
   rejectViolations(violations);
   const managedBy = (path: string) => (unchanged.has(path) ? undefined : rules.managedBy(path));
   const saved = await decideSave(draft, inputs, index, { ...rules, managedBy });
-  return saved.map((result, at) => withNotes(result, inputs[at], rules.sites));
-}
-
-/** Saves all inputs together, so that rules can exchange their paths; if one is rejected, each by itself. */
-async function saveAll(
-  draft: Draft,
-  inputs: readonly RuleInput[],
-  index: RuleIndex,
-  rules: SaveRules,
-): Promise<readonly RecordResult[]> {
-  if (inputs.length === 0) return [];
-  try {
-    const saved = await decideSave(draft, inputs, new PathIndex(index), rules);
-    return saved.map((result, at) => withNotes(result, inputs[at], rules.sites));
-  } catch (error) {
-    if (!(error instanceof ServiceError) || error.code === Code.PermissionDenied) throw error;
-    return saveEach(draft, inputs, index, rules);
-  }
-}
-
-/** Saves each input by itself. @throws PERMISSION_DENIED. */
-async function saveEach(
-  draft: Draft,
-  inputs: readonly RuleInput[],
-  index: RuleIndex,
-  rules: SaveRules,
-): Promise<RecordResult[]> {
-  const ticks = createTicks();
-  const results: RecordResult[] = [];
-  const paths = new Set<string>();
-  for (const input of inputs) {
-    if (ticks.isDue()) await ticks.next();
-    const { path } = input;
-    if (paths.has(path)) {
-      const problem = message("RULE_REPEATED", { field: "path", path });
-      results.push(resultAs(path, "skipped", problem));
-      continue;
-    }
-    paths.add(path);
-    const before = index.get(path);
-    try {
-      const [result] = await decideSave(draft, [input], index, rules);
-      results.push(withNotes(result as RecordResult, input, rules.sites));
-    } catch (error) {
-      if (before === undefined) index.delete(path);
-      else index.set(path, before);
-      if (!(error instanceof ServiceError) || error.code === Code.PermissionDenied) throw error;
-      results.push(resultAs(path, "skipped", entryProblem(error, "rules[0].")));
-    }
-  }
-  return results;
-}
-
-/** Adds notes about values that the source lacks, or that the rule does not keep. */
-function withNotes(
-  result: RecordResult,
-  input: RuleInput | undefined,
-  names: SiteNames,
-): RecordResult {
-  const { lost = [], leftOut = [], kept = [] } = input ?? {};
-  const ids = lost.map((site) => (site === "" ? "" : (names.idOf(site) ?? "")));
-  const items = passwordFields(ids, names).join(", ");
-  const isIncomplete = result.outcome !== "unchanged" && lost.length > 0;
-  return {
-    ...result,
-    leftOut,
-    kept,
-    note: joinTexts([
-      isIncomplete ? message("RULE_PASSWORDS_NOT_IN_DOCUMENT", { items }) : "",
-      result.note,
-      leftOut.length > 0 ? message("LEFT_OUT", { names: leftOut.join(", ") }) : "",
-    ]),
-  };
+  const { noted } = ruleSaver(draft, rules);
+  return saved.map((result, at) => noted(result, inputs[at] as RuleInput));
 }
 
 /** Reports whether a rule that a file declares has all values of an input: nothing is to be saved. */

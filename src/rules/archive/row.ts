@@ -1,14 +1,10 @@
 import { isObject } from "../../is-object.ts";
-import { message, type Text } from "../../messages/message.ts";
+import { message } from "../../messages/message.ts";
+import type { ReadRow } from "../../records/import.ts";
 import type { ChosenSites } from "../../sites/site-choice-input.ts";
 import { cleanPath } from "../../sites/site-path.ts";
 import type { RuleInput } from "../input.ts";
 import { NO_VALUES, RULE_MEMBERS, USER_MEMBERS } from "../rule.ts";
-
-/** Row of a server as an input, or the reason for which it is not imported. */
-export type ReadRow =
-  | { readonly input: RuleInput }
-  | { readonly path: string; readonly reason: Text };
 
 /** Lists of users: they have ids of the server that has the row. */
 const USERS: readonly string[] = USER_MEMBERS.filter((member) => !member.endsWith("_sub"));
@@ -28,7 +24,7 @@ export function readRow(
     readonly sites: ChosenSites | undefined;
     readonly isNew: (path: string) => boolean;
   },
-): ReadRow {
+): ReadRow<RuleInput> {
   if (!isObject(row) || typeof row["path"] !== "string")
     return { path: "", reason: message("RULE_ROW_INVALID") };
   const path = cleanPath(row["path"]);

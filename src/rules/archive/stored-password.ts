@@ -4,7 +4,8 @@ import { MASK } from "../../settings/value.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import type { OverrideInput, RuleInput } from "../input.ts";
 import type { Rule } from "../rule.ts";
-import { PASSWORD, secretName } from "./entry.ts";
+import { PASSWORD } from "../stored.ts";
+import { secretName } from "./entry.ts";
 
 /**
  * Input that replaces a rule as a whole, except for its passwords: a folder must not be open to more

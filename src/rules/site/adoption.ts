@@ -1,17 +1,14 @@
-import { Code } from "@connectrpc/connect";
-import { type RecordResult, resultAs } from "../../history/record-result.ts";
+import type { RecordResult } from "../../history/record-result.ts";
 import type { Draft } from "../../ledger/draft.ts";
 import { NO_RECORD } from "../../ledger/record-etag.ts";
-import { entryProblem } from "../../messages/entry-problem.ts";
-import { ServiceError } from "../../messages/error.ts";
-import { joinTexts, message } from "../../messages/message.ts";
+import { joinTexts } from "../../messages/message.ts";
 import { ownValue } from "../../own-value.ts";
 import type { RecordEtag } from "../../records/etag.ts";
-import { removeFromSite } from "../../records/leave.ts";
+import { removeAllFromSite } from "../../records/leave.ts";
+import { saveEach } from "../../records/save-each.ts";
 import type { Site } from "../../sites/site.ts";
 import { isOnSite, siteNamesOf } from "../../sites/site-choice.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
-import { createTicks } from "../../ticks.ts";
 import type { RuleInput } from "../input.ts";
 import { SITE_RULES } from "../kind.ts";
 import {
@@ -22,7 +19,8 @@ import {
   type RuleValues,
   type WantedRule,
 } from "../rule.ts";
-import { decideSave, type SaveRules } from "../save.ts";
+import type { SaveRules } from "../save.ts";
+import { ruleSaver } from "../saver.ts";
 import { compareRule } from "./compare.ts";
 import type { RuleRound } from "./round.ts";
 import {
@@ -148,7 +146,7 @@ function withSite(names: "all" | readonly string[], name: string): "all" | reado
  * Saves each rule of a site by itself on a draft, and deletions. A rule that is rejected is skipped,
  * with the reason.
  *
- * @param rules all rules of the draft; updated.
+ * @param rules all rules of the draft; updated with the saved ones.
  */
 export async function takeRules(
   draft: Draft,
@@ -164,37 +162,20 @@ export async function takeRules(
     readonly options: SaveRules;
   },
 ): Promise<readonly RecordResult[]> {
-  const ticks = createTicks();
-  const results: RecordResult[] = [];
-  for (const rule of found.rules) {
-    if (ticks.isDue()) await ticks.next();
-    const before = rules.get(rule.name);
-    const input = foundInput(rule, before, site, { ...options, users });
-    try {
-      const saved = await decideSave(draft, [input], rules, options);
-      const warning = hideWarning(rule.row);
-      results.push(...saved.map((each) => ({ ...each, note: joinTexts([each.note, warning]) })));
-    } catch (error) {
-      if (before === undefined) rules.delete(rule.name);
-      else rules.set(rule.name, before);
-      if (!(error instanceof ServiceError) || error.code === Code.PermissionDenied) throw error;
-      results.push(resultAs(rule.name, "skipped", entryProblem(error, "rules[0].")));
-    }
-  }
-  for (const name of found.gone) {
-    const file = options.managedBy(name);
-    if (file !== undefined) {
-      results.push(resultAs(name, "skipped", message("MANAGED_BY_FILE", { file })));
-      continue;
-    }
-    const place = { siteId: site.id, sites: options.sites };
-    const removed = removeFromSite(draft, SITE_RULES, name, place);
-    if (removed === undefined) continue;
-    if (removed.left === undefined) rules.delete(name);
-    else rules.set(name, removed.left);
-    results.push(removed.result);
-  }
-  return results;
+  const rowOf = new Map(found.rules.map(({ name, row }) => [name, row]));
+  const inputs = found.rules.map((rule) =>
+    foundInput(rule, rules.get(rule.name), site, { ...options, users }),
+  );
+  const saver = ruleSaver(draft, options);
+  const withWarning = (result: RecordResult): RecordResult => {
+    const row = rowOf.get(result.name);
+    if (row === undefined || result.outcome === "skipped") return result;
+    return { ...result, note: joinTexts([result.note, hideWarning(row)]) };
+  };
+  const saved = await saveEach(SITE_RULES, saver, inputs, rules);
+  const place = { siteId: site.id, sites: options.sites, managedBy: options.managedBy };
+  const gone = removeAllFromSite(draft, SITE_RULES, found.gone, place);
+  return [...saved.map(withWarning), ...gone];
 }
 
 /** States of adopted rules: both sides are equal, passwords included. */

@@ -1,4 +1,4 @@
-import { outsideLimits, ROOT } from "../../access/grant.ts";
+import { ROOT } from "../../access/grant.ts";
 import { doneEntry } from "../../audit/entry.ts";
 import type { AuditEntry } from "../../audit/store.ts";
 import { type RecordResult, resultAs } from "../../history/record-result.ts";
@@ -13,6 +13,7 @@ import { isRunning, type RecordChange, withEffects } from "../../records/effect.
 import { createRecordEtag } from "../../records/etag.ts";
 import { MAX_SUBJECTS } from "../../records/limit.ts";
 import { requestedKeys } from "../../records/requested-keys.ts";
+import { saveRights } from "../../records/save-rules.ts";
 import { subjectOf } from "../../records/subject.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { onSite } from "../../sites/on-site.ts";
@@ -189,10 +190,7 @@ function createAdoption(
       carries: true,
       sites: sites.names(),
       managedBy: declaredBy,
-      allows: (path) => grant.allowsPath("rule", path),
-      refuse: () => {
-        throw outsideLimits(grant);
-      },
+      ...saveRights(SITE_RULES, grant),
       reveals: true,
     };
     const users = round.users ?? NO_USERS;

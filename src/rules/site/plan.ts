@@ -1,5 +1,5 @@
 import { message, type Text } from "../../messages/message.ts";
-import { countCorrection, recentCorrections } from "../../sync/flapping.ts";
+import { correctionsAfter, recentCorrections } from "../../sync/flapping.ts";
 import type { WantedRule } from "../rule.ts";
 import { compareRule } from "./compare.ts";
 import { NO_USERS, namesUsers, type RuleRow, type SiteUsers, unknownUsers } from "./row.ts";
@@ -119,7 +119,11 @@ function planWanted(
   const isTried = before.tried === wanted.revision && isWaiting(before, time);
   if (isTried && !isRequested) return { do: "record", state: open };
   const drifted = isDifferent && before.applied > 0 && wanted.revision <= before.applied;
-  const { corrections, isFlapping } = correctionsOf(before, drifted, time, isRequested);
+  const { corrections, isFlapping } = correctionsAfter(before.corrections, {
+    drifted,
+    isRequested,
+    now: time,
+  });
   if (isFlapping)
     return {
       do: "record",
@@ -151,19 +155,6 @@ function hindranceOf(
   return unknown.length === 0
     ? ["", ""]
     : ["users", message("RULE_USERS_UNKNOWN", { users: unknown.join(", ") })];
-}
-
-/** Corrections of a rule with this one, and whether it is not corrected because it is flapping. */
-function correctionsOf(
-  { corrections }: RuleState,
-  drifted: boolean,
-  time: number,
-  isRequested: boolean,
-): { readonly corrections: readonly number[]; readonly isFlapping: boolean } {
-  if (isRequested) return { corrections: [], isFlapping: false };
-  if (!drifted) return { corrections: recentCorrections(corrections, time), isFlapping: false };
-  const { times, isFlapping } = countCorrection(corrections, time);
-  return { corrections: isFlapping ? corrections : times, isFlapping };
 }
 
 /**

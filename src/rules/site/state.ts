@@ -4,9 +4,9 @@ import { pauseAfter } from "../../sync/back-off.ts";
 import {
   createRecordRegistry,
   type RecordRegistry,
-  type RecordStateStore,
   type SiteRecords,
 } from "../../sync/record-registry.ts";
+import type { RecordStateStore } from "../../sync/record-state-store.ts";
 
 /**
  * Why a rule is not written to a site; empty: it is.

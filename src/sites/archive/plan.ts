@@ -12,7 +12,7 @@ import { message, type Text } from "../../messages/message.ts";
 import type { SettingDefinition } from "../../settings/definition.ts";
 import { type SiteInput, sentSecrets, withInput } from "../input.ts";
 import type { EffectsOnRecords } from "../record-effect.ts";
-import { addressOf, changedMembers, type SiteRegistry } from "../registry.ts";
+import { changedMembers, type SiteRegistry } from "../registry.ts";
 import {
   changesAccess,
   followsTooEarly,
@@ -21,6 +21,7 @@ import {
   NEW_STATE,
   type Site,
 } from "../site.ts";
+import { addressOf } from "../stored-site.ts";
 import { fromEntry, memberName } from "./entry.ts";
 import { replacedSecrets, withStoredSecrets } from "./stored-secret.ts";
 

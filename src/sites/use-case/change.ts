@@ -5,9 +5,10 @@ import type { RecordResult } from "../../history/record-result.ts";
 import { failedPrecondition, ServiceError } from "../../messages/error.ts";
 import { message } from "../../messages/message.ts";
 import type { KindOfSites, KindResult } from "../record-effect.ts";
-import { addressOf, type SiteRegistry } from "../registry.ts";
+import type { SiteRegistry } from "../registry.ts";
 import type { Site, SiteView } from "../site.ts";
 import type { SiteKeys } from "../site-keys.ts";
+import { addressOf } from "../stored-site.ts";
 
 /** Dependencies of the changes of sites. */
 export interface SiteChangeDeps {

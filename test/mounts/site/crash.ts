@@ -1,7 +1,7 @@
 import type { StorageClient } from "../../../src/mounts/site/client.ts";
 import type { WantedMount } from "../../../src/mounts/site/row.ts";
 import { createFingerprint, type Fingerprint } from "../../../src/secrets/fingerprint.ts";
-import type { RecordStateStore } from "../../../src/sync/record-registry.ts";
+import type { RecordStateStore } from "../../../src/sync/record-state-store.ts";
 import { driverByName, memoryStore, mount, openDesk } from "./desk.ts";
 import { type Storages, startStorages } from "./stand-in.ts";
 import type { Row } from "./stand-in-row.ts";

@@ -6,7 +6,8 @@ import type { StorageRow, WantedMount } from "../../../src/mounts/site/row.ts";
 import type { MountState } from "../../../src/mounts/site/state.ts";
 import { createFingerprint, type Fingerprint } from "../../../src/secrets/fingerprint.ts";
 import { createSiteClient } from "../../../src/sync/client.ts";
-import { REQUEST, type RecordStateStore } from "../../../src/sync/record-registry.ts";
+import type { RecordStateStore } from "../../../src/sync/record-state-store.ts";
+import { REQUEST } from "../../../src/sync/record-state-store.ts";
 import { builtIn } from "../../drivers/sample.ts";
 import type { Storages } from "./stand-in.ts";
 

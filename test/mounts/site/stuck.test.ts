@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { StorageClient } from "../../../src/mounts/site/client.ts";
 import { SiteFailure } from "../../../src/sync/failure.ts";
-import type { RecordStateStore } from "../../../src/sync/record-registry.ts";
+import type { RecordStateStore } from "../../../src/sync/record-state-store.ts";
 import { startedForEach } from "../../started.ts";
 import { type Desk, driverByName, memoryStore, mount, openDesk, writes } from "./desk.ts";
 import { startStorages } from "./stand-in.ts";

@@ -6,7 +6,7 @@ import type { WantedMount } from "../../../src/mounts/site/row.ts";
 import { NEW_MOUNT } from "../../../src/mounts/site/state.ts";
 import { createMountSync, type MountSync } from "../../../src/mounts/site/sync.ts";
 import type { Site } from "../../../src/sites/site.ts";
-import type { RecordStateStore } from "../../../src/sync/record-registry.ts";
+import type { RecordStateStore } from "../../../src/sync/record-state-store.ts";
 import { createSync } from "../../../src/sync/sync.ts";
 import { sampleSite } from "../../sites/sample.ts";
 import { driverByName, hash, memoryStore, mount, writes } from "./desk.ts";

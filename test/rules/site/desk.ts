@@ -3,7 +3,7 @@ import { createRuleClient, type RuleClient } from "../../../src/rules/site/clien
 import { type RuleRound, runRuleRound } from "../../../src/rules/site/round.ts";
 import { createRuleRegistry, type RuleState } from "../../../src/rules/site/state.ts";
 import { createSiteClient } from "../../../src/sync/client.ts";
-import type { RecordStateStore } from "../../../src/sync/record-registry.ts";
+import type { RecordStateStore } from "../../../src/sync/record-state-store.ts";
 import { memoryStore } from "../../mounts/site/desk.ts";
 import type { StandIn } from "../../sites/stand-in.ts";
 
