@@ -73,6 +73,14 @@ export abstract class Call implements HandlerContext, CallInfo {
    * @internal
    */
   abstract encode(reply: Message): unknown;
+  /**
+   * Encodes parts of a large reply over several ticks of the event loop, before `encode`.
+   *
+   * @returns undefined: there is nothing to do. @internal
+   */
+  prepare(_reply: Message, _signal: AbortSignal): Promise<void> | undefined {
+    return undefined;
+  }
   /** A request header (or metadata) by lower-case name; several values joined by ", ". */
   abstract header(name: string): string | undefined;
   /** All request headers. @internal */

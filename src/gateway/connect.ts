@@ -19,7 +19,7 @@ import {
 import { BadRequest, bodyTooLarge } from "../transport/body.ts";
 import { decodeBinary } from "../transport/decode.ts";
 import { type Coding, decompressionFor } from "./coding.ts";
-import { type Encoded, encode, encodeOnce, type Format } from "./encoded.ts";
+import { type Encoded, encode, encodeOnce, type Format, prepareOnce } from "./encoded.ts";
 import {
   type Connection,
   type Dialect,
@@ -245,6 +245,12 @@ class ConnectExchange implements Exchange {
       encode: (message) => this.encode(message),
       errorOf: (thrown) => toConnectError(thrown, this.#gateway, this.call.http),
     });
+  }
+
+  prepare(message: Message, signal: AbortSignal): Promise<void> | undefined {
+    const { reply, isImmutable } = this.settings;
+    if (!isImmutable) return undefined;
+    return prepareOnce(this.method.desc.output, message, this.#form.format, reply, signal);
   }
 
   /** An interceptor may encode a reply before it is sent: it is cached if it cannot change. */

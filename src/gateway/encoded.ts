@@ -72,6 +72,21 @@ const encodedReply = memoize((form: ReplyForm) =>
 );
 
 /**
+ * Encodes the elements of long lists of a message over several ticks of the event loop, for `encodeOnce`.
+ *
+ * @param signal ends it. @returns undefined: there is nothing to do.
+ */
+export function prepareOnce(
+  desc: DescMessage,
+  message: Message,
+  format: Format,
+  { json }: ReplyForm,
+  signal: AbortSignal,
+): Promise<void> | undefined {
+  return format === "json" ? textWriter(json).prepare(desc, message, signal) : undefined;
+}
+
+/**
  * Encodes a message once for all its receivers. Only for messages that are not changed after they
  * were returned (`immutableReplies`): a new state is a new message.
  *

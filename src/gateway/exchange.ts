@@ -111,7 +111,11 @@ export abstract class ExchangeCall extends Call {
    * Set when the call is executed. Not a function: V8 allocates a function that is assigned to a
    * property in old space, where it retains the whole call until the next full garbage collection.
    */
-  exchange: Pick<Exchange, "encode"> | undefined;
+  exchange: Pick<Exchange, "encode" | "prepare"> | undefined;
+
+  override prepare(reply: Message, signal: AbortSignal): Promise<void> | undefined {
+    return this.exchange?.prepare?.(reply, signal);
+  }
 
   encode(reply: Message): unknown {
     return this.exchange?.encode(reply);
@@ -227,6 +231,11 @@ export interface Exchange {
   read(): Promise<Message>;
   /** Request messages of a client stream. @throws as read, at once or during reading. */
   messages(): AsyncIterable<Message>;
+  /**
+   * Encodes parts of a large response message over several ticks of the event loop. Absent, or a
+   * result of undefined: there is nothing to do.
+   */
+  prepare?(message: Message, signal: AbortSignal): Promise<void> | undefined;
   /** Encodes a response message, once. @throws UnencodableReply */
   encode(message: Message): unknown;
   /** Sends the response message of an rpc that has one. */

@@ -43,6 +43,8 @@ export function reportInterceptor(
         };
         return { ...response, message: observed(response.message, request, observer) };
       }
+      const preparing = call?.prepare(response.message as Message, request.signal);
+      if (preparing !== undefined) await preparing;
       call?.encode(response.message as Message);
       end(begun);
       return response;

@@ -13,6 +13,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { memoize } from "../memoize.ts";
+import { createTicks } from "../ticks.ts";
 import { createFlatJson } from "./flat-json.ts";
 
 /**
@@ -183,15 +184,29 @@ interface LongList {
  *
  * @internal
  */
-export type JsonText = (
-  desc: DescMessage,
-  message: Message,
-  options?: {
-    readonly member?: DescField | undefined;
-    /** Whether the text of the elements of long lists is cached: they are not changed any more. */
-    readonly keepsParts?: boolean | undefined;
-  },
-) => string;
+export interface JsonText {
+  (
+    desc: DescMessage,
+    message: Message,
+    options?: {
+      readonly member?: DescField | undefined;
+      /** Whether the text of the elements of long lists is cached: they are not changed any more. */
+      readonly keepsParts?: boolean | undefined;
+    },
+  ): string;
+  /**
+   * Caches the text of the elements of long lists, over several ticks of the event loop, so that a
+   * large message is written in less time afterwards, with `keepsParts`.
+   *
+   * @param signal ends it. @returns undefined: the message has no long list.
+   */
+  prepare(
+    desc: DescMessage,
+    message: Message,
+    signal: AbortSignal,
+    member?: DescField,
+  ): Promise<void> | undefined;
+}
 
 /**
  * Creates a writer that caches the text of each element of long lists for the lifetime of the
@@ -214,13 +229,36 @@ export function createJsonText(
   const textOf = memoize((desc: DescMessage) =>
     memoize((message: Message) => stringify(serializeJson(desc, message, form))),
   );
-  return (desc, message, { member, keepsParts = false } = {}) => {
+  const listsOf = (desc: DescMessage, message: Message, member: DescField | undefined) =>
+    // Without implicit values the empty list, into which the text is put, would not be written.
+    form.alwaysEmitImplicit && !isWellKnown(desc)
+      ? (member === undefined ? desc.fields : [member]).flatMap((one) => longList(one, message))
+      : NONE;
+  const prepared = new WeakSet<Message>();
+  const prepare = async (
+    message: Message,
+    lists: readonly LongList[],
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const ticks = createTicks(signal);
+    for (const { type, elements } of lists)
+      for (const element of elements) {
+        if (ticks.isDue()) await ticks.next();
+        try {
+          textOf(type)(element);
+        } catch {
+          // The error of the whole message names the field.
+          return;
+        }
+      }
+    prepared.add(message);
+  };
+  const write = (
+    ...[desc, message, { member, keepsParts = false } = {}]: Parameters<JsonText>
+  ): string => {
     const flat = member === undefined ? flatOf(desc)?.(message) : undefined;
     if (flat !== undefined) return escapeText(flat);
-    const fields = member === undefined ? desc.fields : [member];
-    // Without implicit values the empty list, into which the text is put, would not be written.
-    const hasParts = keepsParts && form.alwaysEmitImplicit && !isWellKnown(desc);
-    const long = hasParts ? fields.flatMap((one) => longList(one, message)) : NONE;
+    const long = keepsParts ? listsOf(desc, message, member) : NONE;
     if (long.length === 0) {
       const json = serializeJson(desc, message, form);
       return stringify(member ? ((json as JsonObject)[nameOf(member)] ?? null) : json);
@@ -239,6 +277,12 @@ export function createJsonText(
     );
     return `{${members.join(",")}}`;
   };
+  return Object.assign(write, {
+    prepare: (desc: DescMessage, message: Message, signal: AbortSignal, member?: DescField) => {
+      const lists = prepared.has(message) ? NONE : listsOf(desc, message, member);
+      return lists.length === 0 ? undefined : prepare(message, lists, signal);
+    },
+  });
 }
 
 const NONE: readonly LongList[] = [];

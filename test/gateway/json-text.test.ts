@@ -1,6 +1,6 @@
 import { create, toJson } from "@bufbuild/protobuf";
 import { ListValueSchema } from "@bufbuild/protobuf/wkt";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Setting, SettingSchema } from "../../gen/mooring/v1/setting_pb.js";
 import { ListSettingsResponseSchema } from "../../gen/mooring/v1/setting_service_pb.js";
 import { createJsonText, JSON_OPTIONS } from "../../src/gateway/serialize.ts";
@@ -81,4 +81,55 @@ test("protobuf's well-known messages have their own form", () => {
   expect(createJsonText((text) => text)(ListValueSchema, list)).toBe(
     JSON.stringify(values.map(({ kind }) => kind.value)),
   );
+});
+
+describe("the elements of a long list are encoded before the message", () => {
+  const noSignal = new AbortController().signal;
+
+  test("over several ticks of the event loop, and once", async () => {
+    const settings = settingsOf(20_000);
+    const list = listOf(settings);
+    let written = 0;
+    const text = createJsonText((json) => {
+      written += 1;
+      return json;
+    });
+    let ticks = 0;
+    let isOver = false;
+    const tick = (): void => {
+      ticks += 1;
+      if (!isOver) setImmediate(tick);
+    };
+    setImmediate(tick);
+    await text.prepare(ListSettingsResponseSchema, list, noSignal);
+    isOver = true;
+    expect(ticks).toBeGreaterThan(2);
+    expect(written).toBe(settings.length);
+    const made = text(ListSettingsResponseSchema, list, { keepsParts: true });
+    expect(JSON.parse(made)).toEqual(toJson(ListSettingsResponseSchema, list, JSON_OPTIONS));
+    expect(written - settings.length).toBeLessThan(20);
+    expect(text.prepare(ListSettingsResponseSchema, list, noSignal)).toBeUndefined();
+  });
+
+  test("but not those of a short one", () => {
+    const text = createJsonText((json) => json);
+    const list = listOf(settingsOf(100));
+    expect(text.prepare(ListSettingsResponseSchema, list, noSignal)).toBeUndefined();
+  });
+
+  test("until the call ends", async () => {
+    const text = createJsonText((json) => json);
+    const ended = AbortSignal.abort(new Error("the client has left"));
+    const preparing = text.prepare(ListSettingsResponseSchema, listOf(settingsOf(50_000)), ended);
+    await expect(preparing).rejects.toThrow("the client has left");
+  });
+
+  test("and an element without an encoding fails with the whole message", async () => {
+    const text = createJsonText((json) => json);
+    const list = listOf([...settingsOf(300), create(SettingSchema, { key: "\ud800" })]);
+    await text.prepare(ListSettingsResponseSchema, list, noSignal);
+    expect(() => text(ListSettingsResponseSchema, list, { keepsParts: true })).toThrow(
+      /cannot be encoded/,
+    );
+  });
 });

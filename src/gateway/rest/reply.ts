@@ -37,7 +37,7 @@ const textWriter = memoize((form: JsonForm) => createJsonText(escapeHtml, form))
 
 /** The JSON text of a response, or of its response_body field. */
 function replyText(
-  { field, kept, method, shape }: ReplyRule,
+  { field, method, shape }: ReplyRule,
   message: Message,
   { reply, isImmutable }: MethodSettings,
 ): string {
@@ -46,8 +46,17 @@ function replyText(
   const unset = field?.fieldKind === "message" && !isFieldSet(message, field);
   if (shape === "bare" && unset && field.message.typeName !== "google.protobuf.Value")
     return write(field.message, create(field.message));
-  const keepsParts = isImmutable && (kept || method.methodKind !== "unary");
-  return write(method.output, message, { member: field, keepsParts });
+  return write(method.output, message, { member: field, keepsParts: isImmutable });
+}
+
+/** Caches the text of long lists of an immutable reply; see JsonText. */
+export function prepareText(
+  { field, method }: ReplyRule,
+  message: Message,
+  { reply }: MethodSettings,
+  signal: AbortSignal,
+): Promise<void> | undefined {
+  return textWriter(reply.json).prepare(method.output, message, signal, field);
 }
 
 type Headers = Readonly<Record<string, string>>;

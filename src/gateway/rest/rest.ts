@@ -37,6 +37,7 @@ import {
   encodeEvent,
   eventStream,
   jsonStream,
+  prepareText,
   RestReply,
   rawStream,
   STREAM_TYPES,
@@ -342,6 +343,12 @@ class RestExchange implements Exchange {
     const path = parts ? captureVariables(binding.template, parts) : [];
     const { prefix } = this.#replies.gateway;
     return fillMessage(binding.request, message, { path, query, call }, prefix);
+  }
+
+  prepare(message: Message, signal: AbortSignal): Promise<void> | undefined {
+    return this.settings.isImmutable
+      ? prepareText(this.#choice.binding.reply, message, this.settings, signal)
+      : undefined;
   }
 
   encode(message: Message): unknown {
