@@ -1,6 +1,6 @@
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { message, type Text } from "../messages/message.ts";
+import { type Message, message, type Text } from "../messages/message.ts";
 import type { Site } from "../sites/site.ts";
 import type { SiteNote, SiteStore } from "../sites/store.ts";
 import { createBatches } from "../sync/batch.ts";
@@ -61,10 +61,7 @@ export function recordRounds({
           action,
           revision: ledger.snapshot().revision,
           keys: [`${action}:${name}`],
-          result:
-            error === ""
-              ? steps.join(", ")
-              : message("STEPS_FAILED", { steps: steps.join(", "), error }),
+          result: resultOf(steps, error),
         })),
         audit: written.map(({ name, path, steps, error }) => ({
           ...doneEntry(worker, time, [site.name, `${action}:${name}`], { path, steps: [...steps] }),
@@ -75,3 +72,21 @@ export function recordRounds({
     );
   };
 }
+
+/** Calls in words, such as `disable, update`, with the error that ended them. */
+function resultOf(steps: readonly string[], error: Text): Text {
+  const words = steps.map((step) => WORDS[step] ?? step);
+  const all = words.reduce<Text>(
+    (first, next) => (first === "" ? next : message("LISTED", { first, next })),
+    "",
+  );
+  return error === "" ? all : message("STEPS_FAILED", { steps: all, error });
+}
+
+const WORDS: Readonly<Record<string, Message>> = {
+  create: message("CALL_CREATE"),
+  disable: message("CALL_DISABLE"),
+  update: message("CALL_UPDATE"),
+  enable: message("CALL_ENABLE"),
+  delete: message("CALL_DELETE"),
+};

@@ -344,7 +344,7 @@ export const MESSAGES = {
   SITE_SETTINGS_DIFFER: "values differ: {keys}",
   SITE_BEHIND: "revisions that are not on the site yet: {count}",
   COUNT_IN_STATE: "{count} {state}",
-  STATES_LISTED: "{first}, {next}",
+  LISTED: "{first}, {next}",
   STATE_OK: "ok",
   STATE_WAITING: "waiting",
   STATE_DIFFERS: "differs",
@@ -516,6 +516,11 @@ export const MESSAGES = {
   TOO_MANY_TESTS:
     "{count} mounts on sites would be listed, and the limit is {most}: give a site, or names",
   LISTINGS_BUSY: "too many mounts are being listed: test again in a few minutes",
+  CALL_CREATE: "create",
+  CALL_DISABLE: "disable",
+  CALL_UPDATE: "update",
+  CALL_ENABLE: "enable",
+  CALL_DELETE: "delete",
   STEPS_FAILED: "{steps}: {error}",
   MOUNT_STARTING: "the site is mounting it",
   ONLY_MOUNTS_BELOW:

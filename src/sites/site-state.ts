@@ -122,7 +122,7 @@ function countsInWords({ counts }: Pick<RecordsOfSite, "counts">): Message | "" 
     return count > 0 ? [message("COUNT_IN_STATE", { count, state: message(WORDS[state]) })] : [];
   });
   if (first === undefined) return "";
-  return rest.reduce((all, next) => message("STATES_LISTED", { first: all, next }), first);
+  return rest.reduce((all, next) => message("LISTED", { first: all, next }), first);
 }
 
 const WORDS = {

@@ -276,6 +276,16 @@ export const zhCn: Messages = {
   "list.add": "输入后按回车添加",
   "list.remove": "移除 {name}",
 
+  "log.adopt": "采用",
+  "log.correct": "纠正",
+  "log.fail": "出错",
+  "log.fight": "反复改动",
+  "log.mount": "存储",
+  "log.push": "写入",
+  "log.refused": "被拒绝",
+  "log.rule": "文件夹规则",
+  "log.user": "用户",
+
   "login.code": "一次性验证码",
   "login.codeHelp": "服务器还要求输入身份验证器应用中的验证码。",
   "login.empty": "请输入用户名和密码。",

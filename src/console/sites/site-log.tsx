@@ -7,6 +7,7 @@ import { siteService } from "../api/sites.ts";
 import { Button } from "../components/button.tsx";
 import { Failed, Skeleton } from "../components/state.tsx";
 import { When } from "../components/text.tsx";
+import { sitesTexts } from "../i18n/en/sites.ts";
 import { t } from "../i18n/language.ts";
 
 /** Number of entries that are read at once. */
@@ -44,7 +45,7 @@ export function SiteLog({ site }: { readonly site: Site }) {
           <li key={String(sequence)}>
             <div>
               <p>
-                <span class="badge">{action}</span> {result}
+                <span class="badge">{actionName(action)}</span> {result}
               </p>
               <p class="quiet small">{keys.join(", ")}</p>
             </div>
@@ -67,4 +68,10 @@ export function SiteLog({ site }: { readonly site: Site }) {
       )}
     </section>
   );
+}
+
+/** Action in words; an unknown one stays. */
+function actionName(action: string): string {
+  const key = `log.${action}`;
+  return Object.hasOwn(sitesTexts, key) ? t(key as keyof typeof sitesTexts) : action;
 }

@@ -2,6 +2,16 @@ import type { Message } from "../en.ts";
 
 /** English texts of the page Sites. */
 export const sitesTexts = {
+  "log.adopt": "adopted",
+  "log.correct": "corrected",
+  "log.fail": "failed",
+  "log.fight": "contended",
+  "log.mount": "mount",
+  "log.push": "written",
+  "log.refused": "refused",
+  "log.rule": "folder rule",
+  "log.user": "user",
+
   "site.adopt": { one: "Adopt its value", other: "Adopt its {count} values" },
   "site.adoptAbout":
     "These settings of Mooring get the values of {site}. Nothing is written there.",
