@@ -7,13 +7,14 @@ import { needsUser } from "../incidents/probe.ts";
 import type { Incidents, IncidentTimes } from "../incidents/start.ts";
 import type { IncidentStore } from "../incidents/store.ts";
 import { followFeed } from "../ledger/follow-feed.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { isMountChange } from "../mounts/kind.ts";
 import type { MountService } from "../mounts/mount-service.ts";
 import { createMountView } from "../mounts/mount-view.ts";
 import { createMountService, type MountServiceDeps } from "../mounts/service.ts";
 import { createLister } from "../mounts/site/listing.ts";
 import { createMountRegistry } from "../mounts/site/registry.ts";
-import { createMountSync, type MountSyncDeps } from "../mounts/site/sync.ts";
+import { createMountSync, type MountSync, type MountSyncDeps } from "../mounts/site/sync.ts";
 import type { Sites } from "../sites/sites.ts";
 import { MOUNT_ACTION, type SiteStore } from "../sites/store.ts";
 import type { Declared } from "../state-file/declared.ts";
@@ -83,7 +84,6 @@ export async function openMounts(
   await using opened = new AsyncDisposableStack();
   const lister = createLister({ driverOf });
   const registry = createMountRegistry(store.mountStates);
-  const remedyFor = (error: string) => actionOf(classify(error));
   const view = createMountView(ledger);
   const sync = createMountSync({
     sync: sites.sync,
@@ -125,32 +125,10 @@ export async function openMounts(
     sync,
     audit: (entry) => mapWriteError(store.audit.append([entry])),
     lister,
-    health: {
-      siteState: sites.registry.state,
-      incidentAt: (siteId, path) => {
-        const found = incidents.at(siteId, path);
-        if (found === undefined) return undefined;
-        return { cause: found.message, remedy: actionOf(found.class), since: found.openedAt };
-      },
-      remedyFor,
-      classOf: classify,
-      isRefusal: needsUser,
-    },
+    health: healthOf(sites, incidents),
   });
   incidents.onStatus(mounts.changed);
-  sync.onRound((site, { rows }) => incidents.listed(site, rows));
-  const record = recordRounds({
-    action: MOUNT_ACTION,
-    worker: WORKER,
-    store: store.sites,
-    ledger,
-    log,
-  });
-  sync.onRound((site, { done }) => record(site, done));
-  sync.onRound(async (site, { adopt }) => {
-    if (Object.keys(adopt).length > 0)
-      await mounts.adoptContent(site, adopt, { ...WORKER, reason: `content of ${site.name}` });
-  });
+  processRounds({ sync, mounts, incidents, store, ledger, log });
   // Applies committed mounts to the sites immediately; after a gap of the feed, all mounts.
   const following = followFeed(feed, ending.signal, (commits) => {
     if (commits?.some(({ changes }) => changes.some(isMountChange)) === false) return;
@@ -181,3 +159,49 @@ export async function openMounts(
 
 /** Origin of work on sites, for audit and history. */
 const WORKER = { actor: "mounts", transport: "", method: "mount", peer: "", requestId: "" };
+
+/** Health of mounts, from the states of sites and the incidents. */
+function healthOf(sites: MountParts["sites"], incidents: Incidents): MountServiceDeps["health"] {
+  return {
+    siteState: sites.registry.state,
+    incidentAt: (siteId, path) => {
+      const found = incidents.at(siteId, path);
+      if (found === undefined) return undefined;
+      return { cause: found.message, remedy: actionOf(found.class), since: found.openedAt };
+    },
+    remedyFor: (error) => actionOf(classify(error)),
+    classOf: classify,
+    isRefusal: needsUser,
+  };
+}
+
+/** Processes each round of a site: its incidents, its entries in the logs, and content to adopt. */
+function processRounds({
+  sync,
+  mounts,
+  incidents,
+  store,
+  ledger,
+  log,
+}: {
+  readonly sync: MountSync;
+  readonly mounts: MountService;
+  readonly incidents: Incidents;
+  readonly store: MountParts["store"];
+  readonly ledger: Ledger;
+  readonly log: Logger;
+}): void {
+  const record = recordRounds({
+    action: MOUNT_ACTION,
+    worker: WORKER,
+    store: store.sites,
+    ledger,
+    log,
+  });
+  sync.onRound((site, { rows }) => incidents.listed(site, rows));
+  sync.onRound((site, { done }) => record(site, done));
+  sync.onRound(async (site, { adopt }) => {
+    if (Object.keys(adopt).length > 0)
+      await mounts.adoptContent(site, adopt, { ...WORKER, reason: `content of ${site.name}` });
+  });
+}
