@@ -59,13 +59,14 @@ const ADMIN = 2;
 
 export function createUsersOfSite({ manner, roleAsArray }: UserForm): UsersOfSite {
   const rows = new Map<number, UserRow>();
+  let id = 0;
   const users: UsersOfSite = {
     rows,
-    roles: [GUEST, ADMIN].map((id) => ({
-      id,
-      name: id === ADMIN ? "admin" : "guest",
+    roles: [GUEST, ADMIN].map((role) => ({
+      id: role,
+      name: role === ADMIN ? "admin" : "guest",
       description: "",
-      permission_scopes: [{ path: "/", permission: id === ADMIN ? 0x30ff : 0 }],
+      permission_scopes: [{ path: "/", permission: role === ADMIN ? 0x30ff : 0 }],
     })),
     shares: new Map(),
     missing: new Set(),
@@ -74,9 +75,8 @@ export function createUsersOfSite({ manner, roleAsArray }: UserForm): UsersOfSit
     cached: new Map(),
     named: (name) => [...rows.values()].find(({ username }) => username === name),
     add: (user) => {
-      const id = Math.max(0, ...rows.keys()) + 1;
+      id += 1;
       const row: UserRow = {
-        id,
         base_path: "/",
         role: roleAsArray ? [0] : 0,
         disabled: false,
@@ -85,12 +85,13 @@ export function createUsersOfSite({ manner, roleAsArray }: UserForm): UsersOfSit
         ...(manner === "openlist" && { allow_ldap: true }),
         hidden: { password: "", otp: "", passkeys: 0 },
         ...user,
+        id,
       };
       rows.set(id, row);
       return row;
     },
   };
-  const role = (id: number) => (roleAsArray ? [id] : id);
+  const role = (one: number) => (roleAsArray ? [one] : one);
   users.add({ username: "admin", role: role(ADMIN), permission: 0x30ff });
   users.add({ username: "guest", role: role(GUEST), disabled: true });
   return users;
@@ -145,9 +146,8 @@ export function userRoutes(
   const create = (body: Record<string, unknown>): object => {
     const refusal = problem(body);
     if (refusal !== undefined) return refusal;
-    const id = Math.max(0, ...rows.keys()) + 1;
     const password = String(body["password"] ?? "");
-    const row = rowOf(body, id, { password, otp: "", passkeys: 0 });
+    const row = rowOf(body, 0, { password, otp: "", passkeys: 0 });
     // Without a role AList takes its default one, which is the guest's.
     if (Array.isArray(row.role) && row.role.length === 0) row.role = [GUEST];
     if ([row.role].flat().some((role) => role === GUEST || role === ADMIN))
@@ -155,8 +155,7 @@ export function userRoutes(
     if (isTaken(row.username, 0)) return TAKEN;
     // The default of the column replaces false.
     if (form.manner === "openlist") row.allow_ldap = true;
-    rows.set(id, row);
-    const { disabled, username: name } = row;
+    const { disabled, username: name } = users.add(row);
     sessions.users.set(name, { name, password, role: 0, disabled });
     return ok();
   };
