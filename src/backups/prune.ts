@@ -8,6 +8,8 @@ export interface Pruned {
   readonly kept: readonly StoredBackup[];
   /** Names of files with the name of a backup of this service that are none. */
   readonly unknown: readonly string[];
+  /** Backups of other databases. They stay. */
+  readonly others: readonly StoredBackup[];
 }
 
 export interface PruneDeps {
@@ -33,7 +35,8 @@ export async function pruneBackups(
   }: { readonly dryRun: boolean; readonly signal: AbortSignal; readonly good?: string },
 ): Promise<Pruned> {
   const { target, files, keep } = deps;
-  const own = (await files.list(signal)).filter(({ isOwn }) => isOwn);
+  const all = await files.list(signal);
+  const own = all.filter(({ isOwn }) => isOwn);
   const kept = chooseKept(own, keep);
   const newestGood = good ?? (await newestRestorable(own, deps, signal));
   if (newestGood !== undefined) kept.add(newestGood);
@@ -49,7 +52,12 @@ export async function pruneBackups(
     removed.push(backup);
   }
   const gone = new Set([...removed.map(({ name }) => name), ...unknown]);
-  return { removed, unknown, kept: own.filter(({ name }) => !gone.has(name)) };
+  return {
+    removed,
+    unknown,
+    kept: own.filter(({ name }) => !gone.has(name)),
+    others: all.filter(({ isOwn }) => !isOwn),
+  };
 }
 
 /** Name of the newest backup that can be restored; undefined: none. */

@@ -151,7 +151,7 @@ export function backupsImpl(
     },
     pruneBackups: async ({ dryRun }, context) => {
       const { signal } = context;
-      const { removed, kept, unknown } = await whileAllowed(context, () =>
+      const { removed, kept, unknown, others } = await whileAllowed(context, () =>
         backups.prune({ dryRun, signal }),
       );
       if (!dryRun && removed.length > 0)
@@ -165,6 +165,7 @@ export function backupsImpl(
         removed: removed.map(backupToProto),
         kept: kept.map(backupToProto),
         unknown: [...unknown],
+        others: others.map(backupToProto),
       });
     },
   };

@@ -170,8 +170,9 @@ test("older backups are removed after a new one, others never", async () => {
   const made = [];
   for (let at = 0; at < 4; at += 1) made.push((await backups.create(options)).backup.name);
   expect(await files()).toEqual([...foreign, ...made.slice(-2)].sort());
-  const { unknown } = await backups.prune({ dryRun: false, signal });
+  const { unknown, others } = await backups.prune({ dryRun: false, signal });
   expect(unknown).toEqual([foreign[3]]);
+  expect(others.map(({ name }) => name)).toEqual([foreign[0]]);
 });
 
 test("pruning keeps the newest backup that can be restored", async () => {

@@ -56,6 +56,8 @@ describe("in the place of the service", () => {
     const pruned = await cli(["backup", "prune", "--yes"]);
     expect(pruned).toMatchObject({ code: 0 });
     expect(pruned.err).toContain(`left alone: 1 backup of another database, such as ${former}`);
+    const { others } = JSON.parse((await cli(["backup", "prune", "--dry-run", "--json"])).out);
+    expect(others).toMatchObject([{ name: former, databaseId: "former" }]);
     expect(await names()).toContain(former);
   });
 

@@ -1029,6 +1029,13 @@ export declare type PruneBackupsResponse = Message<"mooring.v1.PruneBackupsRespo
    * @generated from field: repeated string unknown = 3;
    */
   unknown: string[];
+
+  /**
+   * Backups of other databases, newest first: they are left alone.
+   *
+   * @generated from field: repeated mooring.v1.Backup others = 4;
+   */
+  others: Backup[];
 };
 
 /**

@@ -345,7 +345,7 @@ async function prune(run: CommandRun): Promise<void> {
   const word = args.is("dry-run") ? "would be removed" : "removed";
   for (const { name } of reply.removed) await output.write(`${word}: ${name}\n`);
   for (const name of reply.unknown) run.notice(`left alone, because it is no backup: ${name}`);
-  const others = (await client.listBackups({})).backups.filter(({ own }) => !own);
+  const { others } = reply;
   if (others.length > 0)
     run.notice(
       `left alone: ${counted(others.length, "backup")} of another database, such as ${others[0]?.name}`,

@@ -272,6 +272,9 @@ function PruneDialog(props: { readonly onDone: () => void; readonly onClose: () 
       {!data && !failure && <Skeleton rows={2} />}
       {data?.removed.length === 0 && <p class="quiet">{t("stored.nothingOld")}</p>}
       {data && <Names title={t("stored.removes")} of={data.removed} />}
+      {data && data.others.length > 0 && (
+        <p class="quiet">{t("stored.others", { count: data.others.length })}</p>
+      )}
     </Confirm>
   );
 }

@@ -765,6 +765,7 @@ export const zhCn: Messages = {
   "stored.nothingOld": "没有需要移除的旧备份。",
   "stored.omissions": "不在备份中：",
   "stored.other": "属于其他数据库",
+  "stored.others": "其他数据库的 {count} 个备份保持不变。",
   "stored.passphraseHint": "留空：服务的口令",
   "stored.passphraseNeeded": "至少 8 个字符；服务没有自己的口令",
   "stored.prune": "移除旧备份",

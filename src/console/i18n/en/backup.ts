@@ -77,6 +77,10 @@ export const backupTexts = {
   "stored.nothingOld": "No backup is older than those that are kept.",
   "stored.omissions": "Not in the backup:",
   "stored.other": "of another database",
+  "stored.others": {
+    one: "1 backup of another database is left alone.",
+    other: "{count} backups of another database are left alone.",
+  },
   "stored.passphraseHint": "empty: that of the service",
   "stored.passphraseNeeded": "at least 8 characters; the service has none of its own",
   "stored.prune": "Remove old backups",
