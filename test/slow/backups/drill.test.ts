@@ -187,7 +187,7 @@ test("a backup is one file, and shows no secret", async () => {
     env: { MOORING_TOKEN: "" },
   });
   expect(checked.out).toContain("1 site, ");
-  expect(checked.out).toMatch(/3 mounts, .*1 webhook, 1 principal, 1 server/);
+  expect(checked.out).toMatch(/1 server, .*3 mounts, .*1 webhook, 1 principal/);
 
   // Both are lost: Mooring with its database, and the server with its users.
   await before.remove();
