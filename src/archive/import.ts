@@ -84,8 +84,9 @@ export async function importParts<Draft>(
     runImport(deps, planned, { caller, choices: options, signal, renew, dryRun: isDry });
   // A transaction of the ledger is written as a whole or not at all. Others are planned first.
   const isOne = planned.every(({ part }) => part.kind === "ledger") && declared === undefined;
-  const plan = dryRun || !isOne ? await run(true) : undefined;
-  const done = dryRun && plan !== undefined ? plan : await run(false);
+  // The results of a plan are as large as the import itself: they are not kept while it is written.
+  if (!dryRun && !isOne) await run(true);
+  const done = await run(dryRun);
   const ownArchive = source.boundTo?.databaseId === deps.databaseId() ? source.boundTo : undefined;
   const results = done.results.map((result) => withAge(result, ownArchive));
   if (!dryRun) return { ...done, results, skipped };

@@ -2,7 +2,8 @@ import { isOnSite, type OnSites, pathOn, pathsOf } from "./site-choice.ts";
 
 /** Records by key, with an index of their paths on any site. */
 export class PathIndex<R extends OnSites> extends Map<string, R> {
-  readonly #keys = new Map<string, Set<string>>();
+  /** Keys by path; most paths have one. */
+  readonly #keys: Keys = new Map();
 
   constructor(records: Iterable<readonly [string, R]>) {
     super();
@@ -17,13 +18,13 @@ export class PathIndex<R extends OnSites> extends Map<string, R> {
 
   override delete(key: string): boolean {
     const before = this.get(key);
-    if (before !== undefined) for (const path of pathsOf(before)) this.#keys.get(path)?.delete(key);
+    if (before !== undefined) for (const path of pathsOf(before)) removeFrom(this.#keys, path, key);
     return super.delete(key);
   }
 
   /** Records that have one of the paths on a site. */
   at(paths: readonly string[]): readonly (readonly [key: string, record: R])[] {
-    const keys = new Set(paths.flatMap((path) => [...(this.#keys.get(path) ?? [])]));
+    const keys = new Set(paths.flatMap((path) => keysOf(this.#keys.get(path))));
     return [...keys].flatMap((key) => {
       const record = this.get(key);
       return record === undefined ? [] : [[key, record] as const];
@@ -31,10 +32,24 @@ export class PathIndex<R extends OnSites> extends Map<string, R> {
   }
 }
 
-function addTo(sets: Map<string, Set<string>>, path: string, key: string): void {
-  const set = sets.get(path);
-  if (set === undefined) sets.set(path, new Set([key]));
-  else set.add(key);
+type Keys = Map<string, string | Set<string>>;
+
+function keysOf(keys: string | Set<string> | undefined): readonly string[] {
+  if (keys === undefined) return [];
+  return typeof keys === "string" ? [keys] : [...keys];
+}
+
+function addTo(all: Keys, path: string, key: string): void {
+  const keys = all.get(path);
+  if (keys === undefined) all.set(path, key);
+  else if (typeof keys !== "string") keys.add(key);
+  else if (keys !== key) all.set(path, new Set([keys, key]));
+}
+
+function removeFrom(all: Keys, path: string, key: string): void {
+  const keys = all.get(path);
+  if (keys === key) all.delete(path);
+  else if (typeof keys === "object") keys.delete(key);
 }
 
 /**
