@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { ConfigItem, DriverInfo } from "../drivers/driver-info.ts";
-import { type Message, message, type Text } from "../messages/message.ts";
+import { Message, message, type Text } from "../messages/message.ts";
 import { itemKind } from "../mounts/site/item-kind.ts";
 
 /**
@@ -248,6 +248,7 @@ export function adviceOf(incident: Incident, { site, mount }: IncidentPlace): Me
     case "mount":
       return remedyOf(incident.class, { site, mount });
     case "site":
+      if (awaitsRestore(incident)) return message("DO_COMPLETE_RESTORE", { site });
       return incident.class === "credential"
         ? message("DO_REPLACE_SITE_TOKEN", { site })
         : message("DO_CHECK_SITE", { site });
@@ -260,12 +261,18 @@ export function adviceOf(incident: Incident, { site, mount }: IncidentPlace): Me
   }
 }
 
+/** Reports whether an incident is about a site that a restore has paused. */
+function awaitsRestore({ message: cause }: Incident): boolean {
+  return cause instanceof Message && cause.id === "SITE_IS_RESTORED";
+}
+
 /** Problem of an incident in a few words. */
 export function titleOf(incident: Incident, { site, name }: IncidentPlace): Message {
   switch (incident.subject) {
     case "mount":
       return message("MOUNT_FAILS", { site, mount: incident.mountPath });
     case "site":
+      if (awaitsRestore(incident)) return message("SITE_RESTORE_NOT_ENDED", { site });
       return message(incident.class === "credential" ? "SITE_TOKEN_REFUSED" : "SITE_FAILS", {
         site,
       });

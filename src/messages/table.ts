@@ -313,6 +313,7 @@ export const MESSAGES = {
     'Write the values of Mooring to the site ("mooring mount sync {site} {name}"), or adopt those of the site ("mooring mount adopt {site} {name}").',
   MOUNT_FAILS: "{mount} on {site} does not work",
   SITE_FAILS: "{site} cannot be reached",
+  SITE_RESTORE_NOT_ENDED: "The restore of {site} has not ended",
   SITE_TOKEN_REFUSED: "{site} refuses the token of Mooring",
   SITE_TOKEN_ENDS: "The token of {site} expires",
   OWN_TOKEN_ENDS: "The token {name} expires",

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createConditions } from "../../src/incidents/condition.ts";
+import { adviceOf, type Incident, titleOf } from "../../src/incidents/incident.ts";
 import { createWatchCondition, type ExpiringToken } from "../../src/incidents/watch-condition.ts";
 import type { Site } from "../../src/sites/site.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
@@ -171,7 +172,7 @@ test("the token of a site that is a JWT is announced too", async () => {
 });
 
 test("a site that a restore has paused is an incident after ten minutes, until the restore has ended", async () => {
-  const { clock, events, sites, state, newWatch } = start();
+  const { clock, events, sites, state, newWatch, open } = start();
   const watch = newWatch();
   const restoring = clock.now;
   sites[0] = { ...sites[0], paused: true, restoring } as Site;
@@ -183,6 +184,10 @@ test("a site that a restore has paused is an incident after ten minutes, until t
   expect(events).toEqual([
     expect.stringMatching(/^opened site configuration: paused by a restore that has not ended/),
   ]);
+  const [incident] = await open();
+  const place = { site: "home", mount: undefined, name: "" };
+  expect(String(titleOf(incident as Incident, place))).toBe("The restore of home has not ended");
+  expect(String(adviceOf(incident as Incident, place))).toContain("site set home paused=false");
   sites[0] = { ...sites[0], paused: false, restoring: 0 } as Site;
   state.reachedAt = clock.now;
   await watch.run();
