@@ -75,7 +75,7 @@ describe("a site", () => {
     const home = storedSite("a");
     await store.sites.insert(home, []);
     await run(
-      "insert into site select 'b', 'new', url, 'b', token, ca, pin, mode, include, exclude, overrides, paused, upstream, created from site",
+      "insert into site select 'b', 'new', url, 'b', token, ca, pin, mode, include, exclude, overrides, paused, restoring, upstream, created from site",
     );
     const renamed = store.sites.update({ ...home, name: "new" }, [], home);
     expect(await commitDuring(renamed)).toBe(false);
