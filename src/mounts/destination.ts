@@ -17,7 +17,7 @@ interface Place {
 }
 
 /** Items that decide where a driver sends its secrets. */
-export function destinationItems(driver: DriverInfo): readonly ConfigItem[] {
+function destinationItems(driver: DriverInfo): readonly ConfigItem[] {
   return driver.additional.filter(({ destination }) => destination);
 }
 

@@ -35,6 +35,17 @@ export interface SiteRecords {
   readonly forced: readonly string[];
 }
 
+/** State of the records on a site that was not read yet. */
+export const NEW_SITE_RECORDS: SiteRecords = Object.freeze({
+  contacted: false,
+  error: "",
+  errorKind: "",
+  errorSince: 0,
+  failures: 0,
+  nextTry: 0,
+  forced: [],
+});
+
 /** Initial states, and names of rows, of a kind. */
 export interface RegistryKind<S, T> {
   readonly newState: S;

@@ -213,7 +213,7 @@ function limitsPaths({
 }
 
 /** A folder as servers store it. */
-export function cleanFolder(path: string): string {
+function cleanFolder(path: string): string {
   return posix.normalize(`/${path.replaceAll("\\", "/")}`).replace(/(?<=.)\/$/, "");
 }
 

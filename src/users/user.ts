@@ -63,7 +63,7 @@ export const PERMISSIONS = [
 ] as const;
 
 /** Permission bits from 14 on by family: they are not carried to the other one. */
-export const OWN_PERMISSIONS: Readonly<Record<UserFamily, readonly string[]>> = {
+const OWN_PERMISSIONS: Readonly<Record<UserFamily, readonly string[]>> = {
   openlist: ["share", "share_custom_id"],
   alist: ["path_limit"],
 };

@@ -1,7 +1,7 @@
 import type { Text } from "../../messages/message.ts";
 import { hasCome } from "../../periodic.ts";
 import { pauseAfter } from "../../sync/back-off.ts";
-import type { SiteRecords } from "../../sync/record-registry.ts";
+import { NEW_SITE_RECORDS, type SiteRecords } from "../../sync/record-registry.ts";
 import { MOUNT_LIMIT } from "./client.ts";
 
 /**
@@ -196,13 +196,7 @@ export interface SiteMounts extends SiteRecords {
 }
 
 export const NEW_SITE_MOUNTS: SiteMounts = Object.freeze({
-  contacted: false,
+  ...NEW_SITE_RECORDS,
   readAt: 0,
   extra: [],
-  error: "",
-  errorKind: "",
-  errorSince: 0,
-  failures: 0,
-  nextTry: 0,
-  forced: [],
 });

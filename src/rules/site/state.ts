@@ -3,6 +3,7 @@ import { hasCome } from "../../periodic.ts";
 import { pauseAfter } from "../../sync/back-off.ts";
 import {
   createRecordRegistry,
+  NEW_SITE_RECORDS,
   type RecordRegistry,
   type SiteRecords,
 } from "../../sync/record-registry.ts";
@@ -131,16 +132,10 @@ export interface SiteRules extends SiteRecords {
   readonly extra: readonly string[];
 }
 
-export const NEW_SITE_RULES: SiteRules = Object.freeze({
-  contacted: false,
+const NEW_SITE_RULES: SiteRules = Object.freeze({
+  ...NEW_SITE_RECORDS,
   readAt: 0,
   extra: [],
-  error: "",
-  errorKind: "",
-  errorSince: 0,
-  failures: 0,
-  nextTry: 0,
-  forced: [],
 });
 
 /** States of the rules of all sites. */
