@@ -56,17 +56,20 @@ describe("without settings:reveal a reply does not reveal whether a secret equal
     const [right, wrong] = await Promise.all(previews);
     expect(right).toEqual(wrong);
     expect(right).toMatchObject({ preview: { changes: [{ key: KEY, secret: true }] } });
-    const imports = [RIGHT, WRONG].map(async (value) =>
-      shownOf(
-        backup.importArchive({
-          only: ["settings"],
-          document: await documentOf(value),
-          dryRun: true,
-        }),
-      ),
-    );
-    const [same, other] = await Promise.all(imports);
-    expect(same).toEqual(other);
+    for (const replaceSecrets of [false, true]) {
+      const imports = [RIGHT, WRONG].map(async (value) =>
+        shownOf(
+          backup.importArchive({
+            only: ["settings"],
+            document: await documentOf(value),
+            replaceSecrets,
+            dryRun: true,
+          }),
+        ),
+      );
+      const [same, other] = await Promise.all(imports);
+      expect(same).toEqual(other);
+    }
   });
 
   test("in saves, their revisions, differences and rollbacks", async () => {
@@ -147,6 +150,7 @@ test("such dry runs are in the audit, with their token", async () => {
   await backup.importArchive({
     only: ["settings"],
     document: await documentOf(WRONG),
+    replaceSecrets: true,
     dryRun: true,
   });
   await service.stop();
