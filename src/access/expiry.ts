@@ -12,7 +12,7 @@ const NOTICE_INTERVAL = DAY;
 /** Interval between checks, in milliseconds. */
 const CHECK_INTERVAL = 3_600_000;
 /** Name of the job. */
-const NOTICE_JOB = "tokens that end soon";
+const NOTICE_JOB = "tokens that expire soon";
 /** Maximum number of tokens in one notice. */
 const MAX_NAMED = 20;
 

@@ -134,6 +134,6 @@ function tokenOf({ token, principal, isActive, expiresSoon, use }: TokenView): T
     lastUseTime: time(use?.time),
     lastUsePeer: use?.peer ?? "",
     active: isActive,
-    endsSoon: expiresSoon,
+    expiresSoon,
   });
 }

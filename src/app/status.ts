@@ -188,8 +188,8 @@ export function statusImpl(source: StatusSource): ServiceImpl<typeof StatusServi
           ? { settings: [...snapshot().of(SETTINGS).items()].filter(canReadItem).length }
           : {}),
         openIncidentCount: incidents.length,
-        endingTokenCount: expiring.length,
-        endingTokens: named.map(({ principal, tokenId, until }) => ({
+        expiringTokenCount: expiring.length,
+        expiringTokens: named.map(({ principal, tokenId, until }) => ({
           principal,
           tokenId,
           expireTime: timestampFromMs(until),

@@ -53,7 +53,7 @@ export interface Incidents extends IncidentNames, Omit<IncidentFollower, "stop">
   readonly targets: WebhookRegistry;
   /** Calls the listener after each change of the incidents that `at` returns. */
   onStatus(listener: () => void): void;
-  /** Sets the reader of tokens of Mooring that end soon or have ended. */
+  /** Sets the reader of tokens of Mooring that expire soon or have expired. */
   watchTokens(read: () => readonly ExpiringToken[]): void;
   endStreams(): void;
   close(): Promise<void>;

@@ -33,7 +33,7 @@ export interface WatchConditionDeps {
   readonly failureOf: (site: Site) => { readonly kind: string; readonly message: Text } | undefined;
   /** Time of the last answer of a site. */
   readonly reachedAt: (site: Site) => number;
-  /** Tokens of Mooring that end soon or have ended, and were not replaced. */
+  /** Tokens of Mooring that expire soon or have expired, and were not replaced. */
   readonly tokens: () => readonly ExpiringToken[];
   readonly now: () => number;
   /** Called for each site whose state is known. @param condition undefined: it works. */

@@ -33,7 +33,7 @@ export interface MeasuredState {
   readonly sites: readonly MeasuredSite[];
   /** Number of open incidents by class; 0 in processes that do not follow mounts. */
   readonly incidents: Readonly<Record<string, number>>;
-  /** Number of tokens that end soon. */
+  /** Number of tokens that expire soon. */
   readonly expiringTokens: number;
   /** Backups; undefined: the service keeps none. */
   readonly backup?: MeasuredBackup | undefined;

@@ -73,7 +73,7 @@ describe("the notice of tokens that expire soon", () => {
   test("is logged at once, by one process a day, with at most twenty tokens", async () => {
     const { calls, tryAcquireJobSlot, expiring } = await noticed(21, true);
     expect(calls).toEqual([[expiring.slice(0, 20), 21]]);
-    expect(tryAcquireJobSlot.mock.calls).toEqual([["tokens that end soon", DAY, 7]]);
+    expect(tryAcquireJobSlot.mock.calls).toEqual([["tokens that expire soon", DAY, 7]]);
   });
 
   test("is not logged when another process has the job slot or no token ends", async () => {

@@ -104,7 +104,7 @@ describe("a token is sent", () => {
       revokedBy: "",
       lastUsePeer: "",
       active: true,
-      endsSoon: false,
+      expiresSoon: false,
     });
     for (const name of ["expireTime", "revokeTime", "lastUseTime"])
       expect(plain).not.toHaveProperty(name);
@@ -117,7 +117,7 @@ describe("a token is sent", () => {
       lastUseTime: timestampFromMs(7),
       lastUsePeer: "::7",
       active: false,
-      endsSoon: true,
+      expiresSoon: true,
     });
   });
 

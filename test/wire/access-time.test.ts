@@ -108,7 +108,7 @@ describe("by time", () => {
   });
 });
 
-describe("a token that ends soon", () => {
+describe("a token that expires soon", () => {
   test("is listed by the list, the status, the metric and the command line, until it has a successor", async () => {
     const { port, mooring } = await started();
     const root = as(port);
@@ -117,7 +117,7 @@ describe("a token that ends soon", () => {
     const cli = async (...args: string[]) => (await run(args, { env })).out;
     const shown = async () => ({
       listed: (await root.access.listTokens({ active: true })).tokens
-        .filter((token) => token.endsSoon)
+        .filter((token) => token.expiresSoon)
         .map((token) => token.id),
       status: await root.status.getStatus({}),
       metric: mooring.gauges().expiringTokens,
@@ -129,7 +129,7 @@ describe("a token that ends soon", () => {
       metric: 0,
       line: undefined,
       table: false,
-      status: { endingTokenCount: 0, endingTokens: [] },
+      status: { expiringTokenCount: 0, expiringTokens: [] },
     };
     expect(await shown()).toMatchObject(nothing);
     at(76 * DAY);
@@ -137,8 +137,8 @@ describe("a token that ends soon", () => {
     expect(await shown()).toMatchObject({
       listed: [id],
       status: {
-        endingTokenCount: 1,
-        endingTokens: [{ principal: "soon", tokenId: id, expireTime: timestampFromMs(end) }],
+        expiringTokenCount: 1,
+        expiringTokens: [{ principal: "soon", tokenId: id, expireTime: timestampFromMs(end) }],
       },
       metric: 1,
       line: expect.stringMatching(
@@ -159,12 +159,12 @@ describe("a token that ends soon", () => {
     const reader = as(port, (await give(root, ["settings:read"])).text);
     for (const who of [root, manager])
       expect(await who.status.getStatus({})).toMatchObject({
-        endingTokenCount: 1,
-        endingTokens: [{ principal: "soon", tokenId: id }],
+        expiringTokenCount: 1,
+        expiringTokens: [{ principal: "soon", tokenId: id }],
       });
     expect(await reader.status.getStatus({})).toMatchObject({
-      endingTokenCount: 1,
-      endingTokens: [],
+      expiringTokenCount: 1,
+      expiringTokens: [],
     });
   });
 

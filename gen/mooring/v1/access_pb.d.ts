@@ -170,9 +170,9 @@ export declare type Token = Message<"mooring.v1.Token"> & {
    * The token is valid, expires soon and has no successor. Soon is the last
    * fifth of its lifetime, at most two weeks.
    *
-   * @generated from field: bool ends_soon = 15;
+   * @generated from field: bool expires_soon = 15;
    */
-  endsSoon: boolean;
+  expiresSoon: boolean;
 };
 
 /**

@@ -104,17 +104,17 @@ export declare type GetStatusResponse = Message<"mooring.v1.GetStatusResponse"> 
   /**
    * Number of valid tokens that expire soon and have no successor.
    *
-   * @generated from field: uint32 ending_token_count = 11;
+   * @generated from field: uint32 expiring_token_count = 11;
    */
-  endingTokenCount: number;
+  expiringTokenCount: number;
 
   /**
    * The first of these tokens, at most 20. Empty for callers without
    * `tokens:manage`.
    *
-   * @generated from field: repeated mooring.v1.EndingToken ending_tokens = 12;
+   * @generated from field: repeated mooring.v1.ExpiringToken expiring_tokens = 12;
    */
-  endingTokens: EndingToken[];
+  expiringTokens: ExpiringToken[];
 
   /**
    * Number of open incidents, at most 1,000. 0 for callers without
@@ -134,9 +134,9 @@ export declare const GetStatusResponseSchema: GenMessage<GetStatusResponse>;
 /**
  * Token that expires soon.
  *
- * @generated from message mooring.v1.EndingToken
+ * @generated from message mooring.v1.ExpiringToken
  */
-export declare type EndingToken = Message<"mooring.v1.EndingToken"> & {
+export declare type ExpiringToken = Message<"mooring.v1.ExpiringToken"> & {
   /**
    * Name of its principal.
    *
@@ -160,10 +160,10 @@ export declare type EndingToken = Message<"mooring.v1.EndingToken"> & {
 };
 
 /**
- * Describes the message mooring.v1.EndingToken.
- * Use `create(EndingTokenSchema)` to create a new message.
+ * Describes the message mooring.v1.ExpiringToken.
+ * Use `create(ExpiringTokenSchema)` to create a new message.
  */
-export declare const EndingTokenSchema: GenMessage<EndingToken>;
+export declare const ExpiringTokenSchema: GenMessage<ExpiringToken>;
 
 /**
  * One readiness check.

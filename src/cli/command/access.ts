@@ -177,7 +177,7 @@ export const whoamiCommand: Command = {
 
 function untilOf(token: Token | undefined): string {
   if (token?.revokeTime !== undefined) return "revoked";
-  return `${untilText(token?.expireTime)}${token?.endsSoon ? " (expires soon)" : ""}`;
+  return `${untilText(token?.expireTime)}${token?.expiresSoon ? " (expires soon)" : ""}`;
 }
 
 function listOf(text = ""): string[] {

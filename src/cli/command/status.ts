@@ -59,18 +59,18 @@ function rowsOf(reply: GetStatusResponse, now: number): (readonly [string, strin
       : ([
           ["mounts", `${counted(reply.openIncidentCount, "incident")}: mooring incident list`],
         ] as const)),
-    ...endingRows(reply),
+    ...expiringRows(reply),
   ];
 }
 
 /** Tokens that expire soon; usually none. */
-function endingRows({ endingTokenCount, endingTokens }: GetStatusResponse) {
-  if (endingTokenCount === 0) return [];
-  const named = endingTokens.map(
+function expiringRows({ expiringTokenCount, expiringTokens }: GetStatusResponse) {
+  if (expiringTokenCount === 0) return [];
+  const named = expiringTokens.map(
     ({ principal, tokenId, expireTime }) =>
       [`  ${principal}`, `${tokenId}, ${untilText(expireTime)}`] as const,
   );
-  return [["tokens", `${counted(endingTokenCount, "token")} to rotate soon`] as const, ...named];
+  return [["tokens", `${counted(expiringTokenCount, "token")} to rotate soon`] as const, ...named];
 }
 
 /** Formats a duration as `3d 4h`, `4h 5m`, `5m 6s` or `6s`. */

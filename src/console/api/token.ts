@@ -26,7 +26,7 @@ export function stateOf(token: Token): TokenState {
   if (end !== undefined && end <= Date.now()) return "ended";
   if (!token.active) return "disabled";
   if (token.replacedBy !== "") return "replaced";
-  return token.endsSoon ? "soon" : "active";
+  return token.expiresSoon ? "soon" : "active";
 }
 
 /** Reads all tokens, or only valid ones. */

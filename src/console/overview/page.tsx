@@ -146,11 +146,11 @@ function Attention(props: {
   const contested = conflicts.value.length;
   const live = connection.value === "live";
   const { data: tokens = [] } = useCall(tokensThatEnd, [live]);
-  const { problems = [], endingTokens = 0, incidents = 0 } = status ?? {};
+  const { problems = [], expiringTokens = 0, incidents = 0 } = status ?? {};
   const own = rights.value?.end;
   const ownEnds = own !== undefined && own < Date.now() + SOON;
   const lines = [old, sites, tokens, problems].reduce((sum, { length }) => sum + length, 0);
-  const count = lines + waiting + endingTokens + incidents + (ownEnds ? 1 : 0);
+  const count = lines + waiting + expiringTokens + incidents + (ownEnds ? 1 : 0);
   const sees = may("settings:read") || may("sites:read") || may("tokens:manage");
   // Without rights the absence of problems cannot be claimed.
   if (count === 0 && !sees) return null;
@@ -188,8 +188,8 @@ function Attention(props: {
             <a href={href("mounts")}>{t("overview.incidents", { count: incidents })}</a>
           </Line>
         )}
-        {endingTokens > 0 && (
-          <Line icon="warning">{t("overview.tokens", { count: endingTokens })}</Line>
+        {expiringTokens > 0 && (
+          <Line icon="warning">{t("overview.tokens", { count: expiringTokens })}</Line>
         )}
         {tokens.map((token) => (
           <Line key={token.id} icon="warning">
@@ -228,23 +228,23 @@ async function allSites(signal: AbortSignal): Promise<readonly Site[]> {
 async function tokensThatEnd(signal: AbortSignal): Promise<readonly Token[]> {
   if (!may("tokens:manage")) return [];
   const tokens = await allTokens({ active: true }, signal);
-  return tokens.filter(({ endsSoon }) => endsSoon);
+  return tokens.filter(({ expiresSoon }) => expiresSoon);
 }
 
 type ServiceStatus = Awaited<ReturnType<typeof statusToLookAt>>;
 
 /** Version of the service, its own problems, and the number of expiring tokens that are not visible. */
 async function statusToLookAt(signal: AbortSignal) {
-  if (!may("settings:read")) return { version: "", problems: [], endingTokens: 0, incidents: 0 };
+  if (!may("settings:read")) return { version: "", problems: [], expiringTokens: 0, incidents: 0 };
   const { statusService } = await import("../api/status.ts");
-  const { version, checks, endingTokenCount, openIncidentCount } = await statusService.getStatus(
+  const { version, checks, expiringTokenCount, openIncidentCount } = await statusService.getStatus(
     {},
     { signal },
   );
   return {
     version,
     problems: checks.filter(({ problem }) => problem !== ""),
-    endingTokens: may("tokens:manage") ? 0 : endingTokenCount,
+    expiringTokens: may("tokens:manage") ? 0 : expiringTokenCount,
     incidents: openIncidentCount,
   };
 }

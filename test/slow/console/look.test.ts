@@ -123,7 +123,7 @@ beforeAll(async () => {
       sites: { all: true },
     })),
   });
-  // The first of them ends soon.
+  // The first of them expires soon.
   await ageTokens(console, 60);
 });
 

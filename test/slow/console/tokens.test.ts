@@ -70,7 +70,7 @@ describe("a token", () => {
     await page.locator(".principal .badge", { hasText: "person" }).waitFor();
   });
 
-  test("that ends soon is marked in the list and on the overview", async () => {
+  test("that expires soon is marked in the list and on the overview", async () => {
     await console.client(AccessService).createToken({
       principal: "soon",
       scopes: ["drivers:read"],
