@@ -47,7 +47,7 @@ export interface AccessParts {
     readonly tryAcquireJobSlot: LedgerStore["tryAcquireJobSlot"];
     onNews(listener: () => void): void;
   };
-  /** The upstream, callerOf admins are admitted too; it is opened after the access. */
+  /** The upstream, whose admins are admitted too; it is opened after the access. */
   readonly upstream: Pick<Upstream, "identify"> | undefined;
   readonly throttle: Throttle;
   readonly localize: Localize;

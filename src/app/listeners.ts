@@ -211,7 +211,7 @@ function aboutContract(config: Config, { methods, version, checks, translations 
       title: "Mooring",
       version: version.replace(/^v/, ""),
       description:
-        "The REST interface. Replies have an envelope callerOf `code` is the outcome of the call. " +
+        "The REST interface. Replies have an envelope whose `code` is the outcome of the call. " +
         "The same contract is served over gRPC, gRPC-Web and Connect.",
       methods,
       comments: readContractComments(),

@@ -10,7 +10,7 @@ import type { Address } from "../transport/listen.ts";
 import type { Credentials } from "../transport/tls.ts";
 
 /** Remaining validity below which a certificate is logged as a warning: 14 days in milliseconds. */
-const ENDS_SOON = 14 * 24 * 3600 * 1000;
+const EXPIRY_WARNING = 14 * 24 * 3600 * 1000;
 
 /** Listening ports. Connections wait until the services exist. */
 export interface Ports {
@@ -60,7 +60,7 @@ function renewCredentials(
       for (const front of fronts) front.renew?.(credentials);
       last = now;
       const until = endOf(credentials);
-      const level = until < Date.now() + ENDS_SOON ? "warn" : "info";
+      const level = until < Date.now() + EXPIRY_WARNING ? "warn" : "info";
       log[level]({ until: new Date(until).toISOString() }, "certificate read");
     } catch (error) {
       const reason = errorText(error);

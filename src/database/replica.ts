@@ -9,7 +9,7 @@ import { freshFailure, StoreError } from "./error.ts";
  */
 export function oncePerTick<T>(read: () => T | Promise<T>): () => Promise<T> {
   let shared: Promise<T> | undefined;
-  const endOfTurn = (): Promise<T> =>
+  const atEndOfTick = (): Promise<T> =>
     new Promise((resolve, reject) => {
       setImmediate(() => {
         shared = undefined;
@@ -21,7 +21,7 @@ export function oncePerTick<T>(read: () => T | Promise<T>): () => Promise<T> {
       });
     });
   return () => {
-    shared ??= endOfTurn();
+    shared ??= atEndOfTick();
     return shared;
   };
 }

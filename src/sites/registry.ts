@@ -95,7 +95,7 @@ export function createSiteRegistry({
   let rows = new Map<string, { readonly row: StoredSite; readonly site: Site }>();
   let states = new Map<string, SiteState>();
   const listeners = new Set<() => void>();
-  const tell = (): void => {
+  const notify = (): void => {
     for (const listener of listeners) listener();
   };
   const open = (row: StoredSite): Site => {
@@ -128,7 +128,7 @@ export function createSiteRegistry({
     states = nextStates;
     sites = [...next.values()].map(({ site }) => site);
     loaded = { version };
-    if (!isSame) tell();
+    if (!isSame) notify();
   };
   // Each load reads the version: only work on sites waits for it, not other calls.
   const { refresh: load } = createReplica({
@@ -177,7 +177,7 @@ export function createSiteRegistry({
         return false;
       }
       states.set(siteId, Object.freeze({ ...rest, appliedRevision, storedVersion: version }));
-      tell();
+      notify();
       return true;
     },
     clearError: async (id) => {

@@ -123,7 +123,7 @@ const PROCESS_GAUGES: readonly ProcessGauge[] = [
     read: (now) => now.requestBytes,
   },
   {
-    name: "mooring_tokens_ending_soon",
+    name: "mooring_tokens_expiring_soon",
     help: "Valid tokens that expire soon and have no successor.",
     read: (now) => now.expiringTokens,
     aggregator: "max",

@@ -21,6 +21,7 @@ interface Operation {
 }
 
 interface Document {
+  readonly info: { readonly description: string };
   readonly paths: Record<string, Record<string, Operation>>;
   readonly components: {
     readonly responses: Record<
@@ -65,6 +66,18 @@ describe("the OpenAPI document", () => {
     expect(errors ?? [], JSON.stringify(errors)).toEqual([]);
     expect(valid).toBe(true);
     expect(validator.version).toBe("3.1");
+  });
+
+  test("has no name of the code in a description, unless it is marked as code", () => {
+    const { info, components, paths } = service.document;
+    const texts = JSON.stringify([info, components, paths]).matchAll(
+      /"(?:description|summary)":"((?:[^"\\]|\\.)*)"/g,
+    );
+    const prose = [...texts].map(([, text = ""]) =>
+      String(JSON.parse(`"${text}"`)).replaceAll(/`[^`]*`|qBittorrent|gRPC/g, ""),
+    );
+    expect(prose.length).toBeGreaterThan(1_000);
+    expect(prose.filter((text) => /\b[a-z]+[A-Z]/.test(text))).toEqual([]);
   });
 
   test("has every route of the gateway and no other", () => {

@@ -95,15 +95,15 @@ function untilSeen(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Calls `tell` when the page has been hidden for `time` milliseconds.
+ * Calls `onHidden` when the page has been hidden for `time` milliseconds.
  *
  * @returns a function that ends this.
  */
-function whenHidden(time: number, tell: () => void): () => void {
+function whenHidden(time: number, onHidden: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const look = (): void => {
     clearTimeout(timer);
-    if (document.hidden) timer = setTimeout(tell, time);
+    if (document.hidden) timer = setTimeout(onHidden, time);
   };
   document.addEventListener("visibilitychange", look);
   return () => {

@@ -163,7 +163,7 @@ async function take({ revision, etag, event }: WatchSettingsResponse, signal: Ab
   const byKey = await withChanges(known.byKey, change, signal);
   settings.value = { revision, etag, byKey };
   rememberRevision(revision, change);
-  void tell({ revision, actor: change.actor, keys: change.changes.map(({ key }) => key) });
+  void announce({ revision, actor: change.actor, keys: change.changes.map(({ key }) => key) });
 }
 
 /**
@@ -198,7 +198,7 @@ async function all(signal: AbortSignal): Promise<Settings> {
   return { revision: read.revision, etag: read.etag, byKey };
 }
 
-async function tell(change: Arrival): Promise<void> {
+async function announce(change: Arrival): Promise<void> {
   await until(() => saving.value === 0);
   if (!own.delete(change.revision)) arrival.value = change;
 }

@@ -55,7 +55,7 @@ export default function AuditPage() {
   const filter = filterOf(query);
   const name = `${query}`;
   const shownFor = useSignal(name);
-  const turn = useSignal(0);
+  const reloads = useSignal(0);
   useFollow(
     (signal) => {
       // Rows of another filter must not be shown.
@@ -63,7 +63,7 @@ export default function AuditPage() {
       shownFor.value = name;
       return followAudit(filter, rows, failure, signal);
     },
-    [name, turn.value],
+    [name, reloads.value],
   );
   const older = (): void => {
     readOlder(filter, rows).catch((thrown: unknown) => {
@@ -89,7 +89,7 @@ export default function AuditPage() {
         ]}
         also={["token"]}
       />
-      {failure.value && <Failed failure={failure.value} retry={() => (turn.value += 1)} />}
+      {failure.value && <Failed failure={failure.value} retry={() => (reloads.value += 1)} />}
       {known === undefined && !failure.value && <Skeleton />}
       {known?.events.length === 0 && known.next === "" && (
         <Empty icon="audit" title={t("audit.none")} />

@@ -138,15 +138,15 @@ function ImportForm(props: {
 }) {
   const { backup, choices, onDone } = props;
   const reason = useSignal("");
-  const ends = useSignal(0);
-  const { preview, failure } = usePreview(backup, choices.value, ends.value);
+  const attempts = useSignal(0);
+  const { preview, failure } = usePreview(backup, choices.value, attempts.value);
   const task = useTask(async (signal) => {
     const request = { ...requestOf(backup, choices.peek()), reason: reason.peek().trim() };
     try {
       onDone(await asOwn(backupService.restoreBackup(request, { signal })));
     } catch (thrown) {
       // The preview shows what is left.
-      ends.value += 1;
+      attempts.value += 1;
       throw thrown;
     }
   });
@@ -189,8 +189,12 @@ function ImportForm(props: {
   );
 }
 
-/** Dry run of an import, again after each change here, of the choices, and of `turn`. */
-function usePreview(backup: Backup, choices: Choices, turn: number) {
+/**
+ * Dry run of an import, again after each change here or of the choices.
+ *
+ * @param attempts number of failed imports; each one repeats it.
+ */
+function usePreview(backup: Backup, choices: Choices, attempts: number) {
   const preview = useSignal<RestoreBackupResponse | undefined>(undefined);
   const failure = useSignal<Failure | undefined>(undefined);
   useEffect(() => {
@@ -212,7 +216,7 @@ function usePreview(backup: Backup, choices: Choices, turn: number) {
       clearTimeout(timer);
       leaving.abort();
     };
-  }, [backup, choices, turn, settings.value?.revision, preview, failure]);
+  }, [backup, choices, attempts, settings.value?.revision, preview, failure]);
   return { preview: preview.value, failure: failure.value };
 }
 

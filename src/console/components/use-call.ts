@@ -20,7 +20,7 @@ export function useCall<T>(
   call: (signal: AbortSignal) => Promise<T>,
   dependencies: readonly unknown[],
 ): CallState<T> {
-  const [turn, setTurn] = useState(0);
+  const [reloads, setReloads] = useState(0);
   const [state, setState] = useState<Pick<CallState<T>, "data" | "failure">>({
     data: undefined,
     failure: undefined,
@@ -39,8 +39,8 @@ export function useCall<T>(
       },
     );
     return () => leaving.abort();
-  }, [turn, language.value, ...dependencies]);
-  return { ...state, again: () => setTurn((count) => count + 1) };
+  }, [reloads, language.value, ...dependencies]);
+  return { ...state, again: () => setReloads((count) => count + 1) };
 }
 
 /**

@@ -70,11 +70,11 @@ function Timeline({ title }: { readonly title: string }) {
   const shownFor = useRef("");
   const read = async (pageToken: string): Promise<void> => {
     reads.current += 1;
-    const turn = reads.current;
+    const number = reads.current;
     try {
       const page = await settingService.listRevisions({ ...asked, pageSize: PAGE, pageToken });
       // An answer to an earlier request must not replace a later one.
-      if (turn !== reads.current) return;
+      if (number !== reads.current) return;
       const known = shownFor.current === filters ? (revisions.peek() ?? []) : [];
       rememberRevisions(page.revisions);
       shownFor.current = filters;
@@ -91,7 +91,7 @@ function Timeline({ title }: { readonly title: string }) {
       revisions.value = pageToken === "" ? page.revisions : [...known, ...page.revisions];
       next.value = page.nextPageToken;
     } catch (thrown) {
-      if (turn === reads.current) failure.value = failureOf(thrown);
+      if (number === reads.current) failure.value = failureOf(thrown);
     }
   };
   const newest = settings.value?.revision;

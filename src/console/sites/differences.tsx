@@ -33,10 +33,10 @@ const STANDINGS: Partial<Record<SiteStanding, MessageKey>> = {
 export function SiteDifferences(props: {
   readonly site: Site;
   /** A new number triggers another read. */
-  readonly turn: number;
+  readonly reloads: number;
   readonly onDone: () => void;
 }) {
-  const { site, turn, onDone } = props;
+  const { site, reloads, onDone } = props;
   const { name } = site;
   const reason = useSignal("");
   const wrong = useSignal("");
@@ -49,7 +49,7 @@ export function SiteDifferences(props: {
   const asked = useSignal<"adopt" | "sync" | undefined>(undefined);
   const { data, failure, again } = useCall(
     (signal) => siteService.compareSite({ name, all: all.value }, { signal }),
-    [name, turn, all.value],
+    [name, reloads, all.value],
   );
   const differing = data?.differences.filter(({ standing }) => standing === SiteStanding.DIFFERS);
   const keys = (differing ?? []).flatMap(({ key }) => (left.value.has(key) ? [] : [key]));

@@ -31,7 +31,7 @@ const Days = lazy(async () => (await import("../days/strip.tsx")).OneStrip);
 /** Site with its status, differences and actions. */
 export function OneSite({ site }: { readonly site: Site }) {
   const wrong = useSignal("");
-  const turn = useSignal(0);
+  const reloads = useSignal(0);
   /** Runs an action on the site, then shows the new state. */
   const act = async (action: Promise<unknown>): Promise<void> => {
     try {
@@ -40,7 +40,7 @@ export function OneSite({ site }: { readonly site: Site }) {
     } catch (thrown) {
       wrong.value = problemOf(thrown);
     }
-    turn.value += 1;
+    reloads.value += 1;
   };
   const { status } = site;
   return (
@@ -60,7 +60,7 @@ export function OneSite({ site }: { readonly site: Site }) {
       <Facts site={site} />
       {may("incidents:read") && <Days site={site.name} mountPath="" />}
       {may("settings:read") && (
-        <SiteDifferences site={site} turn={turn.value} onDone={() => (turn.value += 1)} />
+        <SiteDifferences site={site} reloads={reloads.value} onDone={() => (reloads.value += 1)} />
       )}
       {may("mounts:read") && <SiteMounts site={site} />}
       <SiteLog site={site} />
@@ -88,11 +88,11 @@ function SiteActions(props: {
   const asksRemoval = useSignal(false);
   const planned = useSignal<PlannedChange | undefined>(undefined);
   const follows = mode === SiteMode.FOLLOW;
-  const inTurn = useTurns();
+  const afterLast = useOneByOne();
   const update = ({ input, etag }: Omit<PlannedChange, "effects">) =>
-    inTurn(() => siteService.updateSite({ name, site: input, expectedEtag: etag }));
+    afterLast(() => siteService.updateSite({ name, site: input, expectedEtag: etag }));
   const plan = async (input: PlannedChange["input"]): Promise<void> => {
-    const change = await inTurn(async () => {
+    const change = await afterLast(async () => {
       const etag = (await siteService.getSite({ name })).site?.etag ?? "";
       const call = { name, site: input, expectedEtag: etag };
       const { records } = await siteService.updateSite({ ...call, dryRun: true });
@@ -171,12 +171,12 @@ function SiteActions(props: {
  *
  * @returns a function that runs a change after the ones before it.
  */
-function useTurns(): <T>(change: () => Promise<T>) => Promise<T> {
+function useOneByOne(): <T>(change: () => Promise<T>) => Promise<T> {
   const last = useRef<Promise<unknown>>(Promise.resolve());
   return (change) => {
-    const turn = last.current.then(change);
-    last.current = turn.catch(() => undefined);
-    return turn;
+    const result = last.current.then(change);
+    last.current = result.catch(() => undefined);
+    return result;
   };
 }
 

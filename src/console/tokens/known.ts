@@ -27,11 +27,12 @@ export async function readKnown(signal: AbortSignal) {
  * Reports possible changes of principals or tokens: at once from the audit, if the token may read
  * it, else when the page becomes visible and periodically.
  */
-export async function followKnown(tell: () => void, signal: AbortSignal): Promise<void> {
-  const timer = setInterval(tell, NOW_AND_THEN);
-  addEventListener("focus", tell, { signal });
+export async function followKnown(onChange: () => void, signal: AbortSignal): Promise<void> {
+  const timer = setInterval(onChange, NOW_AND_THEN);
+  addEventListener("focus", onChange, { signal });
   signal.addEventListener("abort", () => clearInterval(timer));
-  if (may("audit:read")) for await (const _ of followCalls({ open: readActions, signal })) tell();
+  if (may("audit:read"))
+    for await (const _ of followCalls({ open: readActions, signal })) onChange();
   // Waits until the page is closed.
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
 }

@@ -24,14 +24,20 @@ const MOST = 1_000;
 /**
  * Deliveries of a webhook, newest first, each with its body.
  *
- * @param props.turn a change triggers another read.
+ * @param props.reloads a change triggers another read.
  */
-export function Deliveries({ webhook, turn }: { readonly webhook: string; readonly turn: number }) {
+export function Deliveries({
+  webhook,
+  reloads,
+}: {
+  readonly webhook: string;
+  readonly reloads: number;
+}) {
   const shown = useSignal(PAGE);
   const { data, failure, again } = useCall(
     (signal) =>
       webhookService.listWebhookDeliveries({ name: webhook, pageSize: shown.value }, { signal }),
-    [webhook, turn, shown.value],
+    [webhook, reloads, shown.value],
   );
   if (data === undefined) return failure ? <Failed failure={failure} /> : <Skeleton rows={2} />;
   if (data.deliveries.length === 0) return <p class="quiet">{t("delivery.none")}</p>;

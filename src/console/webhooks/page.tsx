@@ -100,7 +100,7 @@ function OneWebhook({
   const busy = useSignal(false);
   const wrong = useSignal("");
   /** Number of deliveries caused by this page; each one reloads the list. */
-  const turn = useSignal(0);
+  const reloads = useSignal(0);
   const act = async (work: () => Promise<unknown>): Promise<void> => {
     busy.value = true;
     try {
@@ -116,7 +116,7 @@ function OneWebhook({
     act(async () => {
       isOpen.value = true;
       await webhookService.testWebhook({ name });
-      turn.value += 1;
+      reloads.value += 1;
     });
   const setDisabled = () =>
     act(async () => {
@@ -163,7 +163,7 @@ function OneWebhook({
         </div>
       </div>
       {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
-      {isOpen.value && <Deliveries webhook={name} turn={turn.value} />}
+      {isOpen.value && <Deliveries webhook={name} reloads={reloads.value} />}
       {isAsked.value && (
         <Confirm
           title={t("webhook.delete", { name })}
