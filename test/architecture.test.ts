@@ -41,6 +41,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "history/effect.ts",
     "history/pending-site.ts",
     "messages",
+    "sites/site-path.ts",
   ],
   // Stored backups, their schedule and their places.
   backups: [

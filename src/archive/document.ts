@@ -7,7 +7,7 @@ import { message, type Text } from "../messages/message.ts";
 import { ownValue, setOwn } from "../own-value.ts";
 import { sortedJson } from "../sorted-json.ts";
 import { createTicks } from "../ticks.ts";
-import { identifierOf } from "./identifier.ts";
+import { identifierOf, nameOfRecord } from "./identifier.ts";
 import type { ArchiveEntry, SecretValue } from "./part.ts";
 import type { PassphraseCipher, SealedText } from "./passphrase.ts";
 import { LIMITS, parseBackupJson, unreadable } from "./readable.ts";
@@ -305,7 +305,12 @@ export async function readArchive(
     sections: new Map(
       [...read].flatMap(([part, entries]) =>
         known.has(part)
-          ? [[part, lastOfEach(withSecrets(entries, secrets && (ownValue(secrets, part) ?? {})))]]
+          ? [
+              [
+                part,
+                entriesOf(part, withSecrets(entries, secrets && (ownValue(secrets, part) ?? {}))),
+              ],
+            ]
           : [],
       ),
     ),
@@ -398,8 +403,13 @@ function withSecrets(
   });
 }
 
-function lastOfEach(entries: readonly ArchiveEntry[]): ArchiveEntry[] {
-  return [...new Map(entries.map((entry) => [entry.name, entry])).values()];
+/** Entries by the names of their records, of which a source has the last one. */
+function entriesOf(part: string, entries: readonly ArchiveEntry[]): ArchiveEntry[] {
+  const last = new Map(entries.map((entry) => [entry.name, entry]));
+  return Array.from(last.values(), (entry) => ({
+    ...entry,
+    name: nameOfRecord(part, entry.name),
+  }));
 }
 
 async function openSecrets(

@@ -1,5 +1,5 @@
 import { isMap, isPair, isScalar, isSeq, type Node } from "yaml";
-import { identifierOf } from "../archive/identifier.ts";
+import { identifierOf, nameOfRecord } from "../archive/identifier.ts";
 import { errorText } from "../error-text.ts";
 import { newPlace, type PlaceTree } from "./place-tree.ts";
 import { shown } from "./problem.ts";
@@ -48,9 +48,14 @@ export function readEntries(
   const read = part === "settings" ? readSetting : readRecord;
   const entries = entriesOf(node.items, (...problem) => deps.report(...problem));
   return entries.flatMap(({ key, offset, node: value }) => {
+    const name = nameOfRecord(part, key);
+    if (tree.members.has(name)) {
+      deps.report(offset, shown(key), "occurs a second time here");
+      return [];
+    }
     const place = newPlace(offset);
-    tree.members.set(key, place);
-    return read(key, value, place, deps) ?? [];
+    tree.members.set(name, place);
+    return read(name, value, place, deps) ?? [];
   });
 }
 
@@ -64,13 +69,14 @@ function readList(
   return items.flatMap((item) => {
     const place = newPlace(offsetOf(item));
     const members = new MemberReader(deps, part === "settings");
-    const { [identifier]: name, ...rest } = members.read(item, place);
-    if (typeof name !== "string" || name === "") {
+    const { [identifier]: given, ...rest } = members.read(item, place);
+    if (typeof given !== "string" || given === "") {
       deps.report(place.offset, "", `each item of a list needs "${identifier}"`);
       return [];
     }
+    const name = nameOfRecord(part, given);
     if (tree.members.has(name)) {
-      const reason = `${JSON.stringify(shown(name))} occurs a second time here`;
+      const reason = `${JSON.stringify(shown(given))} occurs a second time here`;
       deps.report(place.offset, "", reason);
       return [];
     }

@@ -195,3 +195,26 @@ test.each(["MOORING_SETTINGS_FILE", "MOORING_MOUNTS_FILE"])(
     await expect(start({ MOORING_STATE_FILE: file, [variable]: file })).rejects.toThrow();
   },
 );
+
+test.each(["/films", "/films/", "films", "/x/../films"])(
+  "a folder rule that it names %s is changed by it alone",
+  async (path) => {
+    await writeFile(file, `rules:\n  "${path}": { hide: x }\n`);
+    const { rules } = await start();
+    expect((await rules.getRule({ path: "/films" })).rule?.hide).toBe("x");
+    for (const change of [
+      rules.saveRules({ rules: [{ path: "/films", hide: "y" }] }),
+      rules.deleteRules({ paths: ["/films"] }),
+      rules.moveRule({ path: "/films", newPath: "/other" }),
+    ])
+      await expect(change).rejects.toMatchObject({ code: Code.FailedPrecondition });
+  },
+);
+
+test.each(["rules: { /films: {}, films/: {} }", "rules: [{ name: /films }, { name: films/ }]"])(
+  "a folder that two entries name is a problem: %s",
+  async (text) => {
+    await writeFile(file, text);
+    await expect(start()).rejects.toThrow("occurs a second time here");
+  },
+);

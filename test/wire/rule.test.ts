@@ -319,3 +319,27 @@ describe("metas of a server", () => {
     expect((await rest("get?path=/meta/b")).code).toBe(404);
   });
 });
+
+describe.each([
+  ["an archive", { declared: false, replaceSecrets: false }],
+  ["an archive that replaces secrets", { declared: false, replaceSecrets: true }],
+  ["a file that declares rules", { declared: true, replaceSecrets: false }],
+])("%s without passwords", (_name, choices) => {
+  test.each(["/kept", "/kept/", "kept", "//kept", "/x/../kept", "\\kept"])(
+    "leaves that of a rule which it names %s",
+    async (name) => {
+      await save({ path: "/kept", password: "stays", hide: "x" });
+      const rule = { name, hide: "y", omitted: ["password"] };
+      const document = { format: "mooring-archive", version: 1, rules: [rule] };
+      const planned = await admin.backup.importArchive({ document, ...choices, dryRun: true });
+      expect(planned.leftAlone.flatMap(({ names }) => names)).not.toContain("/kept");
+      const { results } = await admin.backup.importArchive({ document, ...choices });
+      expect(results).toMatchObject([{ name: "/kept", outcome: "changed", isLoss: false }]);
+      expect((await rest("get?path=/kept&reveal=true")).data).toMatchObject({
+        password: "stays",
+        hide: "y",
+        missing: [],
+      });
+    },
+  );
+});
