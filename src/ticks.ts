@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers";
 import { setImmediate as nextTick } from "node:timers/promises";
 
 /** Maximum time of jobs in one tick of the event loop, in milliseconds. */
@@ -43,7 +42,7 @@ export function createTicks(signal?: AbortSignal, longest = LONGEST): Ticks {
 function beginTick(): number {
   if (begun === undefined) {
     begun = performance.now();
-    setImmediate(() => {
+    void nextTick().then(() => {
       begun = undefined;
     });
   }

@@ -38,23 +38,31 @@ export const backupAndRestore: Experiment = {
     if (site === undefined) throw new Error("the stand-in has no address");
     const full = await startMooring(lab, { environment });
     await fill(full, site);
+    const quiet = await repeat(rounds, () => secondsOf(full, createBackup));
     const backups = await repeat(rounds, () => timed(full, createBackup));
     await full.server.stop();
     const name = backups.at(-1)?.result.name ?? "";
-    const restores = await repeat(rounds, async () => {
+    const onEmpty = async <T>(work: (empty: Mooring) => Promise<T>): Promise<T> => {
       const empty = await startMooring(lab, { environment });
-      const restore = await timed(empty, (mooring) => restoreBackup(mooring, name));
+      const result = await work(empty);
       await empty.server.stop();
-      return restore;
-    });
+      return result;
+    };
+    const restored = (mooring: Mooring) => restoreBackup(mooring, name);
+    const quietRestores = await repeat(rounds, () =>
+      onEmpty((empty) => secondsOf(empty, restored)),
+    );
+    const restores = await repeat(rounds, () => onEmpty((empty) => timed(empty, restored)));
     await crowd.stop();
     const [backup, restore] = [summary(backups), summary(restores)];
+    const alone = { backup: median(quiet), restore: median(quietRestores) };
     return {
-      load: "One client reads a setting, one call after the other, before and during the call. The check of a backup and the derivation of its key run in processes of their own on the core of the server",
+      load: "Without other calls; then one client reads a setting, one call after the other, before and during the call. The check of a backup and the derivation of its key run in processes of their own on the core of the server",
       columns: ["", "backup", "restore"],
       rows: [
-        ["seconds", backup.seconds.toFixed(2), restore.seconds.toFixed(2)],
-        ["seconds, longest", backup.longest.toFixed(2), restore.longest.toFixed(2)],
+        ["seconds, without other calls", alone.backup.toFixed(2), alone.restore.toFixed(2)],
+        ["seconds, with reads", backup.seconds.toFixed(2), restore.seconds.toFixed(2)],
+        ["the same, longest", backup.longest.toFixed(2), restore.longest.toFixed(2)],
         ["memory at the peak, more than before, MB", mb(backup.growth), mb(restore.growth)],
         ["a read, 99 %, idle, ms", backup.idle.toFixed(2), restore.idle.toFixed(2)],
         ["the same meanwhile, ms", backup.busy.toFixed(2), restore.busy.toFixed(2)],
@@ -65,8 +73,8 @@ export const backupAndRestore: Experiment = {
         ],
       ],
       verdicts: [
-        limited("a backup with its check", backup.seconds, " s", 5),
-        limited("a restore into an empty service", restore.seconds, " s", 5),
+        limited("a backup with its check", alone.backup, " s", 5),
+        limited("a restore into an empty service", alone.restore, " s", 5),
         limited("memory of the service for a backup", backup.growth / 1e6, " MB", 64),
         limited("memory of the service for a restore", restore.growth / 1e6, " MB", 64),
         limited("reads during a backup, 99 %, against idle", backup.ratio, " ×", 5),
@@ -75,7 +83,7 @@ export const backupAndRestore: Experiment = {
       notes: [
         `Medians of ${rounds} backups of ${mb(backups[0]?.result.size ?? 0)} MB, and of restores into as many new services. The server of the mounts is a stand-in that is observed.`,
       ],
-      figures: { backups, restores },
+      figures: { quiet, quietRestores, backups, restores },
     };
   },
 };
@@ -173,6 +181,17 @@ interface Timed<T> {
   /** Durations of reads before and during the call, in milliseconds. */
   readonly idle: readonly number[];
   readonly busy: readonly number[];
+}
+
+/** Makes a call of an idle service, without other calls. @returns its duration in seconds. */
+async function secondsOf(
+  mooring: Mooring,
+  call: (mooring: Mooring) => Promise<unknown>,
+): Promise<number> {
+  await sleep(REST);
+  const began = performance.now();
+  await call(mooring);
+  return (performance.now() - began) / 1e3;
 }
 
 /** Makes a call of an idle service, and reads meanwhile. */
