@@ -29,16 +29,16 @@ export function effectsOf(
     if (!isOnSite(before, site.id)) return [];
     const effect = { site: site.name, kind: "mount", path: pathOn(before, site.id) } as const;
     if (after === undefined || !isOnSite(after, site.id)) return [{ action: "remove", ...effect }];
-    if (after.disabled) return before.disabled ? [] : [{ action: "disable", ...effect }];
-    if (before.disabled) return [];
+    const effects: Effect[] = [];
+    if (after.disabled) {
+      if (!before.disabled) effects.push({ action: "disable", ...effect });
+    } else if (!before.disabled && differs.some((name) => concerns(name, after, site)))
+      effects.push({ action: "remount", ...effect });
+    // Also of a disabled mount: it is enabled later without a word about its path.
     const to = pathOn(after, site.id);
-    const opens = to !== effect.path && site.opensWhenMoved(effect.path, to);
-    return [
-      ...(differs.some((name) => concerns(name, after, site))
-        ? [{ action: "remount", ...effect } as const]
-        : []),
-      ...(opens ? [{ action: "open", ...effect } as const] : []),
-    ];
+    if (to !== effect.path && site.opensWhenMoved(effect.path, to))
+      effects.push({ action: "open", ...effect });
+    return effects;
   });
 }
 
