@@ -122,6 +122,14 @@ describe("what the file declares is changed only by the file", () => {
         rawMessage: expect.stringContaining(`is managed by the state file ${file}`),
       });
     }
+    await all.mounts.saveMounts({
+      mounts: [
+        { name: "own", mountPath: "/own", driver: "Local", config: { root_folder_path: "/" } },
+      ],
+    });
+    await expect(all.mounts.renameMount({ name: "own", newName: "cloud" })).rejects.toMatchObject({
+      code: Code.FailedPrecondition,
+    });
     // A right can always be taken away.
     await all.access.disablePrincipal({ name: "ci" });
   });

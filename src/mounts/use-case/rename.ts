@@ -33,6 +33,7 @@ export function renameMount(changes: MountChanges, deps: RenameDeps): MountServi
       const other = draft.get(MOUNTS, newName);
       // As a save with the name of a mount outside of the limits: its name is not confirmed.
       if (other !== undefined && !SITE_MOUNTS.isAllowed(grant, other)) throw outsideLimits(grant);
+      changes.refuseManaged(newName);
       if (other !== undefined)
         throw new ServiceError(Code.AlreadyExists, SITE_MOUNTS.texts.exists(newName));
       draft.delete(MOUNTS, name);
