@@ -27,7 +27,7 @@ import {
   type WatchSitesResponse,
   WatchSitesResponseSchema,
 } from "../../gen/mooring/v1/site_service_pb.js";
-import { grantOf, whileAllowed } from "../access/grant.ts";
+import { type Grant, grantOf, whileAllowed } from "../access/grant.ts";
 import { originOf } from "../audit/entry.ts";
 import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
@@ -38,7 +38,7 @@ import { pageLimit } from "../messages/page.ts";
 import { MASK } from "../settings/value.ts";
 import { createView } from "../state-feed.ts";
 import type { SiteInput } from "./input.ts";
-import { recordResultToProto } from "./record-effect.ts";
+import { type KindResult, recordResultToProto } from "./record-effect.ts";
 import type { Comparison, SyncStatus } from "./settings/compare.ts";
 import type { SiteView } from "./site.ts";
 import { countsOf, errorOf, type SiteMode } from "./site.ts";
@@ -58,6 +58,13 @@ interface Result {
   readonly key: string;
   readonly outcome: string;
   readonly reason: Text;
+}
+
+/** The result for a record, without its name if the caller may not read records of its kind. */
+function readableResult(result: KindResult, grant: Grant): KindResult {
+  const scope = `${result.kind}s:read`;
+  if (grant.has(scope)) return result;
+  return { ...result, name: "", note: message("SCOPE_MISSING", { scope }) };
 }
 
 /** Implements SiteService. */
@@ -130,8 +137,9 @@ export function siteImpl(
     },
     deleteSite: async ({ name, dryRun }, context) => {
       const records = await source.sites.delete(name, originOf(context), { dryRun });
+      const readable = records.map((record) => readableResult(record, grantOf(context)));
       return create(DeleteSiteResponseSchema, {
-        records: records.map((record) => recordResultToProto(record, sayIn(context))),
+        records: readable.map((record) => recordResultToProto(record, sayIn(context))),
       });
     },
     checkSite: async ({ name }, context) => {

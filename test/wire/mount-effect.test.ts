@@ -228,6 +228,29 @@ describe("the sites of a mount", () => {
     });
   });
 
+  test.each([
+    [["mounts:read"], ["films", ""]],
+    [["rules:read"], ["", "/films"]],
+    [[], ["", ""]],
+  ])(
+    "the removal of a site names only records that the token may read: %s",
+    async (scopes, named) => {
+      await running("films", { sites: { names: ["home"] } });
+      await admin.rules.saveRules({ rules: [{ path: "/films", sites: { names: ["home"] } }] });
+      const { text } = await give(admin, ["sites:manage", ...scopes]);
+      const caller = as(service.port, text);
+      for (const dryRun of [true, false]) {
+        const { records } = await caller.sites.deleteSite({ name: "home", dryRun });
+        expect(records.map(({ name }) => name)).toEqual(named);
+        expect(records.map(({ kind, outcome }) => `${kind} ${outcome}`)).toEqual([
+          "mount changed",
+          "rule changed",
+        ]);
+      }
+      caller.close();
+    },
+  );
+
   test("the removal of a site says which mounts named it, and puts none on other sites", async () => {
     await running("films", { sites: { names: ["home"] } });
     await running("books", { sites: { names: ["home", "pier"] } });

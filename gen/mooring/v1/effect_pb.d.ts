@@ -69,7 +69,7 @@ export declare type RecordResult = Message<"mooring.v1.RecordResult"> & {
   kind: string;
 
   /**
-   * Name of the record.
+   * Name of the record. Empty: the token may not read records of its kind.
    *
    * @generated from field: string name = 2;
    */
