@@ -30,7 +30,7 @@ describe("a site that does not answer", () => {
     site.mode = { kind: "hang" };
     await mooring.save("site_title", "later");
     await soon(() => state().error?.kind).toBe("silent");
-    expect(state().error?.message).toContain("storages may still be loading");
+    expect(String(state().error?.message)).toContain("storages may still be loading");
     expect(site.saves).toEqual([]);
     site.mode = undefined;
     await soon(() => site.value("site_title")).toBe("later");

@@ -1,5 +1,5 @@
 import { message } from "../../messages/message.ts";
-import type { CallLimits, SiteClient } from "../../sync/client.ts";
+import type { CallOptions, SiteClient } from "../../sync/client.ts";
 import { SiteFailure } from "../../sync/failure.ts";
 
 /** Row of a site's list of settings. Additional members are sent back unchanged. */
@@ -17,9 +17,9 @@ export interface SiteRow {
 /** The calls of one server about its settings. Every method throws SiteFailure. */
 export interface SettingClient {
   /** All settings, or those of one group. */
-  list(options?: CallLimits & { readonly group?: number }): Promise<readonly SiteRow[]>;
+  list(options?: CallOptions & { readonly group?: number }): Promise<readonly SiteRow[]>;
   /** Saves complete rows in one call. */
-  save(rows: readonly SiteRow[], options?: CallLimits): Promise<void>;
+  save(rows: readonly SiteRow[], options?: CallOptions): Promise<void>;
 }
 
 /** Maximum number of settings of a site. A longer list is refused: part of it would look like missing settings. */

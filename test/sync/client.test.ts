@@ -1,0 +1,48 @@
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createTranslations } from "../../src/messages/language.ts";
+import { textIn } from "../../src/messages/message.ts";
+import { createSiteClient } from "../../src/sync/client.ts";
+import type { SiteFailure } from "../../src/sync/failure.ts";
+
+let reply: RequestListener;
+const server = createServer((request, response) => reply(request, response));
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+});
+
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const json =
+  (status: number, body: string): RequestListener =>
+  (_request, response) =>
+    void response.writeHead(status, { "content-type": "application/json" }).end(body);
+
+const envelope = (code: number, message = "") => json(200, JSON.stringify({ code, message }));
+
+test.each<[string, SiteFailure["kind"], string, RequestListener]>([
+  ["a code without words", "refused", "代码 500", envelope(500)],
+  ["code 401 without words", "unauthorized", "SITE 拒绝了令牌：代码 401", envelope(401)],
+  ["code 403 without words", "forbidden", "SITE 返回 403：不是管理员的令牌", envelope(403)],
+  ["no reply", "silent", "SITE 在 0.2 秒内没有回答：它的存储可能还在加载", () => undefined],
+  ["words of the site", "refused", "its own words", envelope(500, "its own words")],
+])("%s is a failure in the language of the reader", async (_name, kind, text, listener) => {
+  reply = listener;
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const client = createSiteClient({ url, token: "t", ca: "", pin: "" }, 1, 200);
+  try {
+    const failure = (await client
+      .call("GET", "/api")
+      .catch((error: unknown) => error)) as SiteFailure;
+    expect(failure.kind).toBe(kind);
+    expect(textIn(failure.text, createTranslations()("zh-CN")).replace(url, "SITE")).toBe(text);
+  } finally {
+    client.close();
+  }
+});
