@@ -197,7 +197,7 @@ function aboutContract(config: Config, { methods, version, checks, translations 
   return {
     name: `Mooring ${version}`,
     description: START_TEXTS.about,
-    spoken: (accepted: string | undefined) => {
+    translationFor: (accepted: string | undefined) => {
       const language = chooseLanguage("", accepted);
       return { language, translate: translations(language) };
     },

@@ -42,12 +42,12 @@ export interface StartPage {
   /** Links to the contract. */
   readonly contract: readonly Link[];
   /** Language of the page, as a BCP 47 tag, with its translations. */
-  readonly spoken: { readonly language: string; readonly translate: (text: string) => string };
+  readonly translation: { readonly language: string; readonly translate: (text: string) => string };
 }
 
 /** The content of a start page. */
 export function startHtml({ name, state, links, contract, ...page }: StartPage): string {
-  const say = (text: string): string => escapeHtml(page.spoken.translate(text));
+  const say = (text: string): string => escapeHtml(page.translation.translate(text));
   const linkHtml = ({ href, text }: Link): string =>
     `<a href="${escapeHtml(href)}">${say(text)}</a>`;
   return [

@@ -25,18 +25,18 @@ const FIRST_PAUSE = 2;
  * Creates the page that a browser gets while the upstream does not answer. The page requests its
  * own URL, with pauses that double up to a minute, and reloads when the answer is not 502.
  *
- * @param spoken the language for a header Accept-Language, as a BCP 47 tag, with its translations.
+ * @param translationFor the language for a header Accept-Language, as a BCP 47 tag, with its translations.
  * @returns a function of a request: undefined when the request is not a navigation of a browser.
  */
 export function createUnavailablePage(
-  spoken: (acceptLanguage: string | undefined) => {
+  translationFor: (acceptLanguage: string | undefined) => {
     readonly language: string;
     readonly translate: (text: string) => string;
   },
 ): (request: IncomingMessage) => UnavailablePage | undefined {
   return (request) => {
     if (!isNavigation(request)) return undefined;
-    const { language, translate } = spoken(request.headers["accept-language"]);
+    const { language, translate } = translationFor(request.headers["accept-language"]);
     return {
       headers: { ...HEADERS, "content-language": language },
       body: pageIn(language, translate),
