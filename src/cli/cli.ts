@@ -27,7 +27,7 @@ import { watchCommand } from "./command/watch.ts";
 import { webhookCommand } from "./command/webhook.ts";
 import { actionNamed, type Command, missingArgument, tooMany, usagesOf } from "./command.ts";
 import { type Connection, openConnection } from "./connection.ts";
-import { CliFailure, EXIT, type ExitCode, exitMeanings, OutputClosed, usage } from "./failure.ts";
+import { CliFailure, EXIT, type ExitCode, exitMeanings, usage } from "./failure.ts";
 import { createOutput, type Output, printableText } from "./output.ts";
 import type { World } from "./world.ts";
 
@@ -79,7 +79,6 @@ export async function runCli(world: World): Promise<ExitCode> {
   try {
     return await dispatch(world, output, errors);
   } catch (error) {
-    if (error instanceof OutputClosed) return EXIT.ok;
     return report(error, world, errors);
   }
 }

@@ -47,11 +47,6 @@ export function usage(message: string, lines: readonly string[] = []): CliFailur
   return new CliFailure(EXIT.usage, message, lines);
 }
 
-/** The reader of the output has closed it (EPIPE): the command ends silently. */
-export class OutputClosed extends Error {
-  override readonly name = "OutputClosed";
-}
-
 /** A failure of the file system: exit code 3 when a file is missing, else 1. */
 export function fileFailure(what: string, cause: unknown): CliFailure {
   const exitCode = systemCode(cause) === "ENOENT" ? EXIT.notFound : EXIT.failed;

@@ -17,7 +17,8 @@ export interface Followed<E, P = bigint> {
 }
 
 /**
- * Prints events until SIGINT or SIGTERM, and reopens the stream when it breaks.
+ * Prints events until SIGINT, SIGTERM or the end of the output's reader, and reopens the stream when it
+ * breaks.
  *
  * @throws ConnectError of a first stream that fails, or one that is not retried.
  */
@@ -50,7 +51,10 @@ export async function printEvents<E, P = bigint>(
     }),
   });
   try {
-    for await (const event of events) await write(event);
+    for await (const event of events) {
+      await write(event);
+      if (run.output.isClosed) return;
+    }
   } finally {
     forget();
   }

@@ -2,7 +2,6 @@ import { styleText } from "node:util";
 import { type DescMessage, type MessageShape, toJson } from "@bufbuild/protobuf";
 import stringWidth from "string-width";
 import type { Environment } from "../config/config.ts";
-import { OutputClosed } from "./failure.ts";
 import type { OutputStream } from "./world.ts";
 
 /** Styles in use; none carries a meaning by itself. */
@@ -13,11 +12,12 @@ export interface Output {
   readonly isTerminal: boolean;
   /** Columns of the terminal; Infinity without one. */
   readonly width: number;
+  /** Whether the reader has gone. */
+  readonly isClosed: boolean;
   style(style: Style, text: string): string;
   /**
-   * Writes text unchanged; resolves when the stream has accepted it.
-   *
-   * @throws OutputClosed when the reader has gone.
+   * Writes text unchanged; resolves when the stream has accepted it. Text for a reader that has gone
+   * is discarded: the command continues to its exit code.
    */
   write(text: string): Promise<void>;
   /** Writes a value: unchanged to a pipe or file, without control characters to a terminal. */
@@ -36,10 +36,14 @@ export function createOutput(stream: OutputStream, env: Environment): Output {
   const colors = isTerminal && !NO_COLOR && TERM !== "dumb";
   const style: Output["style"] = (format, text) =>
     colors ? styleText(format, text, { validateStream: false }) : text;
-  const write = createWrite(stream);
+  const writer = createWriter(stream);
+  const { write } = writer;
   return {
     isTerminal,
     width,
+    get isClosed() {
+      return writer.isClosed;
+    },
     style,
     write,
     value: (text) => write(isTerminal ? printableText(text) : text),
@@ -50,21 +54,27 @@ export function createOutput(stream: OutputStream, env: Environment): Output {
   };
 }
 
-function createWrite(stream: OutputStream): Output["write"] {
+function createWriter(stream: OutputStream): Pick<Output, "write" | "isClosed"> {
   let failure: unknown;
   // A stream without this listener would end the process when its reader goes away.
   stream.on("error", (error) => {
     failure ??= error;
   });
-  return (text) =>
-    new Promise((resolve, reject) => {
-      const settle = (error: unknown): void => {
-        if (error === undefined || error === null) resolve();
-        else reject(isClosed(error) ? new OutputClosed() : error);
-      };
-      if (failure !== undefined) settle(failure);
-      else stream.write(text, settle);
-    });
+  return {
+    get isClosed() {
+      return isClosed(failure);
+    },
+    write: (text) =>
+      new Promise((resolve, reject) => {
+        const settle = (error: unknown): void => {
+          failure ??= error ?? undefined;
+          if (failure === undefined || isClosed(failure)) resolve();
+          else reject(failure);
+        };
+        if (failure !== undefined) settle(failure);
+        else stream.write(text, settle);
+      }),
+  };
 }
 
 function isClosed(error: unknown): boolean {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { commandHelp, commands, runCli } from "../../src/cli/cli.ts";
 import { usagesOf } from "../../src/cli/command.ts";
 import { createOutput } from "../../src/cli/output.ts";
-import { run, start } from "./world.ts";
+import { closedPipe, run, start } from "./world.ts";
 
 describe("help", () => {
   test.each(
@@ -81,19 +81,13 @@ describe("an invalid command line", () => {
 });
 
 describe("output to a closed pipe", () => {
-  const closed = () =>
-    new Writable({
-      write: (_chunk, _encoding, done) =>
-        done(Object.assign(new Error("write EPIPE"), { code: "EPIPE" })),
-    });
-
   test("ends a command silently", async () => {
-    const { world, ended } = start(["help"], { world: { stdout: closed() } });
+    const { world, ended } = start(["help"], { world: { stdout: closedPipe() } });
     expect(ended(await runCli(world))).toEqual({ code: 0, out: "", err: "" });
   });
 
   test("of errors is not an error", async () => {
-    const { world } = start(["gte"], { world: { stderr: closed() } });
+    const { world } = start(["gte"], { world: { stderr: closedPipe() } });
     expect(await runCli(world)).toBe(2);
   });
 

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Service, startService } from "./service.ts";
+import { closedPipe } from "./world.ts";
 
 let folder: string;
 let service: Service;
@@ -38,6 +39,39 @@ async function write(text = WHOLE): Promise<void> {
   await writeFile(join(folder, "aria2"), "secret-of-aria2\n");
   await writeFile(join(folder, "state.yaml"), text);
 }
+
+describe("without a reader of the output", () => {
+  const unread = async (...args: string[]) =>
+    (await service.cli(args, { cwd: folder, world: { stdout: closedPipe() } })).code;
+
+  test("commands do all of their work, and keep their exit codes", async () => {
+    await write();
+    expect(await unread("plan", "state.yaml")).toBe(2);
+    expect(await unread("plan", "state.yaml", "--json")).toBe(2);
+    expect(await unread("apply", "state.yaml")).toBe(0);
+    expect(await unread("plan", "state.yaml")).toBe(0);
+    const dav = {
+      name: "dav",
+      path: "/dav",
+      driver: "WebDav",
+      sites: "all",
+      omitted: ["config/password"],
+    };
+    const archive = {
+      format: "mooring-archive",
+      version: 1,
+      mounts: [{ ...dav, config: { vendor: "other", address: "http://x", username: "a" } }],
+    };
+    await writeFile(join(folder, "archive.json"), JSON.stringify(archive));
+    expect(await unread("import", "archive.json", "--yes")).toBe(4);
+    expect((await cli("mount", "get", "dav")).code).toBe(0);
+  });
+
+  test.each(["watch --json", "audit export", "list"])("%s ends", async (line) => {
+    await service.cli(["set", "site_title=x"]);
+    expect(await unread(...line.split(" "))).toBe(0);
+  });
+});
 
 test("a plan exits with 2 and shows what would change; apply does it in one revision; then the plan is equal", async () => {
   await write();

@@ -82,3 +82,11 @@ export function collector(
   });
   return Object.assign(stream, columns === undefined ? {} : { isTTY: true, columns });
 }
+
+/** A stream whose reader has gone. */
+export function closedPipe(): OutputStream {
+  return new Writable({
+    write: (_chunk, _encoding, done) =>
+      done(Object.assign(new Error("write EPIPE"), { code: "EPIPE" })),
+  });
+}

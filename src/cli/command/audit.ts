@@ -273,7 +273,10 @@ async function exportAudit({ args, output, connectTo }: CommandRun): Promise<voi
   const after = rowNumber(args.text("after") ?? "0");
   const client = await connectTo(AuditService);
   for await (const { events } of pages(client, after))
-    for (const event of events) await output.jsonLine(AuditEventSchema, event);
+    for (const event of events) {
+      await output.jsonLine(AuditEventSchema, event);
+      if (output.isClosed) return;
+    }
 }
 
 /** Parses the row number of `--after`. @throws CliFailure (usage). */
