@@ -1,4 +1,4 @@
-import { distance } from "fastest-levenshtein";
+import { distance as editDistance } from "fastest-levenshtein";
 
 /**
  * Length to which a requested name is truncated for the comparison; names have at most 64 code
@@ -6,12 +6,13 @@ import { distance } from "fastest-levenshtein";
  */
 const COMPARED = 64;
 
+/** Maximum number of similar names. */
 const NEAREST = 3;
 
 /**
  * Candidates similar to `word`, best first, at most three. A candidate is similar if it differs
  * only in case, spaces or punctuation, if one is a prefix of the other, if two adjacent letters are
- * swapped, or if the edit distance is at most a third of its letters.
+ * swapped, or if the edit distance is at most one, or a third of the letters of the longer one.
  */
 export function nearest(word: string, candidates: Iterable<string>): string[] {
   const asked = fold(word.slice(0, COMPARED));
@@ -38,7 +39,7 @@ function distanceOf(asked: string, candidate: string): number | undefined {
   if (isSwapped(asked, candidate)) return 1;
   const longest = Math.max(asked.length, candidate.length);
   const allowed = Math.max(1, Math.floor(longest / 3));
-  const edits = distance(asked, candidate);
+  const edits = editDistance(asked, candidate);
   return edits <= allowed && edits < longest ? edits : undefined;
 }
 

@@ -7,7 +7,9 @@ const DAY = 24 * 3_600_000;
 /** A token counts as expiring soon in the last fifth of its lifetime, at most SOON milliseconds before its end. */
 const SOON = 14 * DAY;
 const LAST_PART = 0.2;
-/** Interval between notices about expiring tokens, in milliseconds; one process sends them for all. */
+/** Minimum lifetime of a token whose expiry is an incident: shorter ones are meant to expire. */
+const LONG_LIFE = 7 * DAY;
+/** Interval between notices about expiring tokens, in milliseconds; one of all processes sends them. */
 const NOTICE_INTERVAL = DAY;
 /** Interval between checks, in milliseconds. */
 const CHECK_INTERVAL = 3_600_000;
@@ -24,7 +26,7 @@ export interface ExpiringToken {
   readonly until: number;
 }
 
-/** Reports whether a valid token expires soon without a successor. */
+/** Reports whether a token expires soon, or has expired, without a successor. */
 export function expiresSoon(
   { createdAt, expiresAt, replacedBy }: StoredToken,
   now: number,
@@ -37,19 +39,8 @@ export function expiresSoon(
 export function expiringTokens(
   registry: Pick<AccessRegistry, "tokens" | "isActive" | "principalOf" | "now">,
 ): readonly ExpiringToken[] {
-  const now = registry.now();
-  return [...registry.tokens()]
-    .filter((token) => expiresSoon(token, now) && registry.isActive(token))
-    .map((token) => ({
-      principal: registry.principalOf(token)?.name ?? "",
-      tokenId: token.id,
-      until: token.expiresAt ?? Number.POSITIVE_INFINITY,
-    }))
-    .sort((one, other) => one.until - other.until);
+  return tokensToRenew(registry, (token) => registry.isActive(token));
 }
-
-/** Minimum lifetime of a token whose end is an incident: shorter ones are meant to end. */
-const LONG_LIFE = 7 * DAY;
 
 /**
  * Tokens that expire soon or have expired, were made for at least a week, and were neither replaced
@@ -58,14 +49,25 @@ const LONG_LIFE = 7 * DAY;
 export function unrenewedTokens(
   registry: Pick<AccessRegistry, "tokens" | "principalOf" | "now">,
 ): readonly ExpiringToken[] {
+  return tokensToRenew(registry, (token, expiresAt) => {
+    const isDisabled = (registry.principalOf(token)?.disabledAt ?? null) !== null;
+    return token.revokedAt === null && !isDisabled && expiresAt - token.createdAt >= LONG_LIFE;
+  });
+}
+
+/** Tokens that expire soon or have expired, and meet a condition; the earliest first. */
+function tokensToRenew(
+  registry: Pick<AccessRegistry, "tokens" | "principalOf" | "now">,
+  meets: (token: StoredToken, expiresAt: number) => boolean,
+): readonly ExpiringToken[] {
   const now = registry.now();
   return [...registry.tokens()]
     .flatMap((token): ExpiringToken[] => {
-      const { id, createdAt, expiresAt, revokedAt } = token;
-      const principal = registry.principalOf(token);
-      if (expiresAt === null || revokedAt !== null || !expiresSoon(token, now)) return [];
-      if (expiresAt - createdAt < LONG_LIFE || (principal?.disabledAt ?? null) !== null) return [];
-      return [{ principal: principal?.name ?? "", tokenId: id, until: expiresAt }];
+      const { id, expiresAt } = token;
+      if (expiresAt === null || !expiresSoon(token, now) || !meets(token, expiresAt)) return [];
+      return [
+        { principal: registry.principalOf(token)?.name ?? "", tokenId: id, until: expiresAt },
+      ];
     })
     .sort((one, other) => one.until - other.until);
 }
@@ -83,7 +85,7 @@ export interface ExpiryNoticeDeps {
 }
 
 /**
- * Reports tokens that expire soon: immediately and then daily, in one process for all.
+ * Reports tokens that expire soon: immediately and then daily, in one of all processes.
  *
  * @returns a function that stops it.
  */

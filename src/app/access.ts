@@ -36,7 +36,7 @@ const EXPIRY_INTERVAL = 500;
 /** Interval in which last uses of tokens are written, in milliseconds. */
 const LAST_USE_INTERVAL = 60_000;
 /** Interval of checks for tokens to delete, in milliseconds. */
-const FORGET_INTERVAL = 600_000;
+const DELETION_INTERVAL = 600_000;
 /** Interval in which changes of other processes are read without a call, in milliseconds. */
 const REFRESH_INTERVAL = 100;
 
@@ -90,13 +90,13 @@ export async function openAccess({
     throttle,
     localize,
   );
-  const rightsNow = (): string =>
+  const rightsVersion = (): string =>
     `${registry.readings()} ${ledger.snapshot().get(SETTINGS, TOKEN_KEY)?.value ?? ""}`;
-  let rights = rightsNow();
+  let rights = rightsVersion();
   const checkRights = async (): Promise<void> => {
     await refresh(ledger, log);
     await registry.fresh();
-    const now = rightsNow();
+    const now = rightsVersion();
     if (now === rights) return;
     await authentication.recheck();
     rights = now;
@@ -139,12 +139,12 @@ export async function openAccess({
       ),
     onError: (error) => log.warn({ err: error }, "failed to report tokens that expire soon"),
   });
-  const forgetting = startDeletion({
+  const deletion = startDeletion({
     store: store.access,
     registry,
     tryAcquireJobSlot: store.tryAcquireJobSlot,
     age: endedTokenAge,
-    interval: FORGET_INTERVAL,
+    interval: DELETION_INTERVAL,
     now: Date.now,
     onError: (error) => log.warn({ err: error }, "failed to delete ended tokens"),
   });
@@ -158,7 +158,7 @@ export async function openAccess({
     }),
     close: async () => {
       // A read in progress must end before the database is closed.
-      await Promise.all([...jobs.map((job) => job.stop()), expiryNotice(), forgetting.stop()]);
+      await Promise.all([...jobs.map((job) => job.stop()), expiryNotice(), deletion.stop()]);
       await lastUse.close();
     },
   };

@@ -18,7 +18,6 @@ export interface CorsOptions {
  */
 export function registerCors(fastify: FastifyInstance, options: CorsOptions): void {
   const allowed = options.origins === "*" ? "*" : new Set(options.origins.map(readOrigin));
-  // No origin is allowed.
   if (allowed !== "*" && allowed.size === 0) return;
   fastify.addHook("onRequest", (request, reply, done) => {
     const { origin } = request.headers;
@@ -29,7 +28,7 @@ export function registerCors(fastify: FastifyInstance, options: CorsOptions): vo
       reply.header("access-control-expose-headers", EXPOSED_HEADERS);
     }
     if (!isPreflight(request)) return done();
-    if (mayCall) reply.code(204).headers(PERMISSIONS).send();
+    if (mayCall) reply.code(204).headers(PREFLIGHT_HEADERS).send();
     else
       reply
         .code(403)
@@ -38,6 +37,7 @@ export function registerCors(fastify: FastifyInstance, options: CorsOptions): vo
   });
 }
 
+/** Time for which browsers keep the answer to a preflight, in seconds. */
 const MAX_AGE = 7_200;
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -68,7 +68,7 @@ const EXPOSED_HEADERS = [
 type Allowed = "*" | ReadonlySet<string>;
 
 /** Headers of the answer to a preflight. */
-const PERMISSIONS: Readonly<Record<string, string>> = {
+const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
   "access-control-allow-methods": METHODS.join(", "),
   "access-control-allow-headers": REQUEST_HEADERS.join(", "),
   "access-control-max-age": String(MAX_AGE),
@@ -89,5 +89,7 @@ function readOrigin(text: string): string {
   if (url && url.origin !== "null" && url.host !== "" && bare.toLowerCase() === url.origin) {
     return url.origin;
   }
-  throw new Error(`"${text}" is no origin: write scheme, host and port, as https://example.org`);
+  throw new Error(
+    `"${text}" is no origin: write scheme, host and port, such as https://example.org`,
+  );
 }

@@ -69,6 +69,7 @@ export const databases: Databases = {
   },
 };
 
+/** Opens the tables of a database, without stores. */
 async function openDatabase(database: Database): Promise<OpenDatabase> {
   if (database.dialect === "sqlite") {
     const { openSqliteDatabase } = await import("../store/sqlite/database.ts");

@@ -70,12 +70,15 @@ export function createHealth(services: readonly string[]): HealthStatus {
 }
 
 export interface HealthOptions {
-  /** Requirements of the service, each with its problem; undefined: none. */
+  /** Checks of the service; one without a problem passes. */
   readonly checks: () => Promise<
     readonly {
       readonly name: string;
+      /** The service cannot serve. */
       readonly problem?: string | undefined;
+      /** Remark about a check that passes. */
       readonly note?: string | undefined;
+      /** The service serves with a limitation. */
       readonly degraded?: string | undefined;
     }[]
   >;

@@ -22,6 +22,7 @@ export function misspeltParameter(parameter: {
   readonly name: string;
   readonly method: DescMethod;
   readonly isWrite: boolean;
+  /** The parameter names a field that is set from path or body instead. */
   readonly isTaken: boolean;
 }): string | undefined {
   const { name, method, isWrite, isTaken } = parameter;
@@ -34,8 +35,8 @@ export function misspeltParameter(parameter: {
   return restriction === undefined ? undefined : `${method.name} has no ${restriction}`;
 }
 
-/** Lists of other servers are saved as they are, with members that Mooring does not know. */
-const OF_OTHER_SERVERS = "mooring.v1.SettingInput";
+/** Message whose unknown members are ignored: lists of other servers are saved as they are. */
+const TOLERANT_MESSAGE = "mooring.v1.SettingInput";
 
 /** Decides about a member of a JSON body that its message does not have. */
 type MemberRule = (member: {
@@ -62,7 +63,8 @@ export function createMemberRule(services: readonly DescService[]): MemberRule {
     if (isReturned(name, message)) return undefined;
     const field = nearestField(name, message);
     if (field !== undefined) return `no such member; did you mean ${field}?`;
-    if (!written.has(message) || message.typeName === OF_OTHER_SERVERS) return undefined;
+    if (!written.has(message) || message.typeName === TOLERANT_MESSAGE) return undefined;
+    // A mount: its items are those of a driver, which are often given beside its own members.
     const names = message.fields.map((one) => one.name);
     return names.includes("config") && names.includes("members")
       ? "no such member: items of the driver belong to config, and others such as order to members"

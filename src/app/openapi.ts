@@ -61,8 +61,8 @@ export async function openApiPlugin(
   });
   if (!contract) return;
   // Created at the first request.
-  const contractOf = memoize(({ document: input }: OpenApiOptions) => {
-    const document = createDocument(input());
+  const contractOf = memoize((inputOf: OpenApiOptions["document"]) => {
+    const document = createDocument(inputOf());
     return { json: JSON.stringify(document), html: createReference(document) };
   });
   await fastify.register(async (closed) => {
@@ -71,8 +71,10 @@ export async function openApiPlugin(
       reply
         .headers({ "cache-control": "no-cache", "x-content-type-options": "nosniff" })
         .type("application/json; charset=utf-8")
-        .send(contractOf(options).json),
+        .send(contractOf(options.document).json),
     );
-    closed.get("/reference", (_request, reply) => sendPage(reply, contractOf(options).html));
+    closed.get("/reference", (_request, reply) =>
+      sendPage(reply, contractOf(options.document).html),
+    );
   });
 }

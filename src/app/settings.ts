@@ -16,7 +16,7 @@ import type { SettingDefinition } from "../settings/definition.ts";
 import { loadSettingDefinitions } from "../settings/definition-file.ts";
 import { settingsKind } from "../settings/history-kind.ts";
 import { settingLimits, settingRules } from "../settings/kind.ts";
-import { createPublicService, type PublicService } from "../settings/public-rpc.ts";
+import { createPublicSettings, type PublicSettings } from "../settings/public-settings.ts";
 import { createSettingService } from "../settings/service.ts";
 import type { SettingService } from "../settings/setting-service.ts";
 import { startSettings } from "../settings/start.ts";
@@ -57,7 +57,7 @@ export interface SettingServices {
   readonly settings: SettingService;
   /** Settings as a kind of records in the history. */
   readonly kind: RecordKind;
-  readonly publicReads: PublicService;
+  readonly publicReads: PublicSettings;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
   /**
    * Writes the settings of a start: the version and, at the first start, the token. Runs after the
@@ -137,7 +137,7 @@ export async function startSettingServices(
     history,
     definitionOf: (key: string) => definitionOf.get(key),
     kind: settingsKind({ snapshot: ledger.snapshot, fingerprint, managedBy }),
-    publicReads: createPublicService({ ledger }),
+    publicReads: createPublicSettings({ ledger }),
     settings: createSettingService({
       ledger,
       store,

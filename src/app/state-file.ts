@@ -37,7 +37,7 @@ export async function followFiles(
     readonly archive: Archive;
     readonly declared: Declared;
     readonly sites: SiteRegistry;
-    readonly ledger: Pick<Ledger, "touch">;
+    readonly ledger: Pick<Ledger, "invalidateReplies">;
     readonly definitionOf: (key: string) => SettingDefinition | undefined;
     readonly log: Logger;
   },
@@ -61,7 +61,7 @@ export async function followFiles(
         onApplied: (names) => {
           invalid.delete(file.path);
           // Cached replies show whether a record is managed.
-          ledger.touch();
+          ledger.invalidateReplies();
           log.info(Object.fromEntries(names), `${title} applied`);
         },
         onProblems: (problems) => {

@@ -86,7 +86,7 @@ async function readSource(directory: string, name: string): Promise<ReadResult> 
     return { source: { file, text } };
   } catch (error) {
     const code = codeOf(error);
-    const reason = fileReasons[code] ?? `can't be read (${code})`;
+    const reason = FILE_REASONS[code] ?? `cannot be read (${code})`;
     return { problem: wholeFile(file, reason), vanished: code === "ENOENT" };
   }
 }
@@ -117,7 +117,7 @@ async function readBytes(file: string): Promise<Buffer> {
   }
 }
 
-const fileReasons: Readonly<Record<string, string>> = {
+const FILE_REASONS: Readonly<Record<string, string>> = {
   ENOENT: "is a link to a file that does not exist",
   ELOOP: "is a link to itself",
   EACCES: "cannot be read: permission denied",
@@ -131,7 +131,7 @@ function folderReason(error: unknown): string {
     ENOTDIR: "is not a folder",
     EACCES: "cannot be read: permission denied",
   };
-  return reasons[code] ?? `can't be read (${code})`;
+  return reasons[code] ?? `cannot be read (${code})`;
 }
 
 function codeOf(error: unknown): string {

@@ -91,14 +91,14 @@ function revisionEntry(commit: RevisionCommit, { rules }: Pick<Codec, "rules">):
   return doneEntry(commit, time, names, { revision, keys: names.length, ...why });
 }
 
-/** Names of the secret parts whose texts differ before and after a change. */
+/** Names of the secret parts whose hashes differ before and after a change. */
 export function changedSecrets({ oldHashes, newHashes }: StoredChange): readonly string[] {
   const [before, after] = [oldHashes ?? {}, newHashes ?? {}];
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
-  return [...names].filter((name) => textOf(before, name) !== textOf(after, name));
+  return [...names].filter((name) => hashOf(before, name) !== hashOf(after, name));
 }
 
-function textOf(parts: PartTexts, name: string): string | undefined {
+function hashOf(parts: PartTexts, name: string): string | undefined {
   return Object.hasOwn(parts, name) ? parts[name] : undefined;
 }
 

@@ -82,7 +82,7 @@ export interface Ledger {
   /** Sets the only listener, the feed. */
   listen(listener: CommitListener): void;
   /** Invalidates cached replies after a change other than a commit. */
-  touch(): void;
+  invalidateReplies(): void;
 }
 
 /**
@@ -186,7 +186,7 @@ export async function createLedger(deps: LedgerDeps): Promise<Ledger> {
     listen: (to) => {
       listener = to;
     },
-    touch: () => {
+    invalidateReplies: () => {
       snapshot = snapshot.with(snapshot.revision, []);
     },
   };

@@ -156,6 +156,9 @@ function isPage(inputs: readonly Expectation[], base: Snapshot): boolean {
   );
 }
 
+/** Maximum number of attempts of one save. */
+const MAX_TRIES = 10;
+
 /** Retries while other clients save the same settings at the same time. */
 export async function retryWhileMoved<T>(attempt: () => T | Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
@@ -163,7 +166,7 @@ export async function retryWhileMoved<T>(attempt: () => T | Promise<T>): Promise
       return await attempt();
     } catch (error) {
       if (!(error instanceof Moved)) throw error;
-      if (tries >= 10) throw new ServiceError(Code.Aborted, message("SAVED_ALL_THE_TIME"));
+      if (tries >= MAX_TRIES) throw new ServiceError(Code.Aborted, message("SAVED_ALL_THE_TIME"));
     }
   }
 }

@@ -26,7 +26,7 @@ import { describeChange, publicChange } from "./change.ts";
 import type { SettingDefinition } from "./definition.ts";
 import { SETTINGS } from "./kind.ts";
 import { changeToProto, createSettingView } from "./message.ts";
-import type { PublicService } from "./public-rpc.ts";
+import type { PublicSettings } from "./public-settings.ts";
 import { createReplyCache, memoizePerSnapshot, ReplyBudget } from "./reply.ts";
 import { rightsOfCaller } from "./rights.ts";
 import type { SettingService } from "./setting-service.ts";
@@ -35,7 +35,7 @@ import type { SettingService } from "./setting-service.ts";
 export interface WatchSource {
   readonly feed: Feed;
   readonly settings: SettingService;
-  readonly publicReads: PublicService;
+  readonly publicReads: PublicSettings;
   readonly definitionOf: (key: string) => SettingDefinition | undefined;
 }
 

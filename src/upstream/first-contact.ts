@@ -27,7 +27,7 @@ export interface FirstContactDeps {
   readonly url: string;
   /** The upstream's permanent token; undefined: read with the login of the first admin. */
   readonly token: string | undefined;
-  readonly ledger: Pick<Ledger, "touch">;
+  readonly ledger: Pick<Ledger, "invalidateReplies">;
   readonly client: SiteClient;
   readonly identify: Sessions["identify"];
   /** Adopts the upstream's values. @param onlyDrifted only those that changed there. */
@@ -170,7 +170,7 @@ class Contact implements FirstContact {
     // Before the first site no process takes the lease: without this, saves wait for the next tick.
     await sites.sync.tick();
     // Cached public replies contain the old version.
-    ledger.touch();
+    ledger.invalidateReplies();
     onAdopted();
     // Pushes changes that were saved meanwhile.
     void sites.settings.reconcile(id).catch(onError);

@@ -136,7 +136,7 @@ describe("a verification", () => {
     });
 
     test.each([{ actor: "ann" }, { method: "SaveSettings" }, { subjects: ["p/1"] }])(
-      "is no record of a deletion with %o",
+      "does not accept a record of a deletion with %o",
       (change) => {
         const record = forgottenEntry(1_700_000_000_000, { named: 0, found: 0, floor: 1 });
         const row = auditFromRow(rowAfter({ seq: 3, hash: three.hash }, { ...record, ...change }));
@@ -144,7 +144,7 @@ describe("a verification", () => {
       },
     );
 
-    test("with an unreadable record has numbers that equal no other", () => {
+    test("reads an unreadable record as numbers that equal no other", () => {
       const unknown = { named: Number.NaN, found: Number.NaN, floor: Number.NaN };
       expect(readForgotten("no JSON")).toEqual(unknown);
       expect(readForgotten("{}")).toEqual(unknown);

@@ -46,8 +46,8 @@ test("a page from the oldest row on has no gap when rows are deleted during the 
     from: undefined,
   });
   const verifier = createVerifier({ seq: oldest - 1, hash: floorHash });
-  expect(rows.map((row) => verifier.add(row))).toEqual(rows.map(() => undefined));
-  expect(verifier.end()).toBe(undefined);
+  const problems = [...rows.map((row) => verifier.add(row)), verifier.end()];
+  expect(problems.filter((problem) => problem !== undefined)).toEqual([]);
   expect(oldest).toBe((await store.floor()).seq + 1);
 });
 
@@ -84,6 +84,7 @@ test("a slow read of the newest row does not end a watcher that has later rows",
   await store.append([entry()]);
   const other = watch();
   const begun = other.next();
+  // The other watcher reads the newer head, and waits for the rows, before the slow read ends.
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();
   released.resolve();
   await begun;

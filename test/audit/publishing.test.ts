@@ -52,6 +52,7 @@ describe("a checkpoint", () => {
     await advance();
     await advance();
     expect(published).toHaveBeenCalledOnce();
+    // A checkpoint is also due after 1,000 rows.
     state.seq = 1_001;
     await advance();
     expect(published).toHaveBeenCalledTimes(2);

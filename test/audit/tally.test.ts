@@ -73,6 +73,7 @@ test("unauthenticated calls are one row for a reason, with the most frequent add
   expect(more).toEqual([]);
   expect(row?.detail).toMatchObject({
     count: 5_007,
+    // Ten addresses are named: one with eight calls, and nine with one call each.
     otherPeers: 5_007 - 8 - 9,
     peers: expect.objectContaining({ "10.1.0.9": 8 }),
   });
@@ -159,6 +160,7 @@ test("any number of refused calls leaves the actor and token of a read", () => {
     tally.note(noted({ actor: `p${at}/0123456789ab`, peer: `10.0.0.${at % 250}` }, DENIED));
   tally.note(noted({ actor: "reader/abcdefghijkl" }, { subjects: ["sso_client_secret"] }));
   const rows = tally.drain();
+  // A hundred rows of tokens, one of all others that are refused, and the read.
   expect(rows.length).toBeLessThanOrEqual(102);
   const sum = rows.reduce((all, { detail }) => all + Number(detail["count"]), 0);
   expect(sum).toBe(10_001);

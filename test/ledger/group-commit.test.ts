@@ -142,10 +142,10 @@ describe("the ledger", () => {
     expect(value()).toBe(before);
   });
 
-  test("has a new snapshot of the same state after touch", async () => {
+  test("has a new snapshot of the same state after cached replies are invalidated", async () => {
     const { ledger } = await testParts(newPath());
     const before = ledger.snapshot();
-    ledger.touch();
+    ledger.invalidateReplies();
     expect(ledger.snapshot()).not.toBe(before);
     expect(ledger.snapshot().revision).toBe(before.revision);
   });

@@ -27,7 +27,7 @@ import type { SettingDefinition } from "../../src/settings/definition.ts";
 import { loadSettingDefinitions } from "../../src/settings/definition-file.ts";
 import { settingsKind } from "../../src/settings/history-kind.ts";
 import { type SettingLimits, settingLimits, settingRules } from "../../src/settings/kind.ts";
-import { createPublicService, type PublicService } from "../../src/settings/public-rpc.ts";
+import { createPublicSettings, type PublicSettings } from "../../src/settings/public-settings.ts";
 import { rightsOf } from "../../src/settings/rights.ts";
 import { createSettingService } from "../../src/settings/service.ts";
 import type { SettingService } from "../../src/settings/setting-service.ts";
@@ -84,7 +84,7 @@ export interface Parts {
   readonly fingerprint: Fingerprint;
   readonly settings: SettingService;
   readonly restore: Restore;
-  readonly publicReads: PublicService;
+  readonly publicReads: PublicSettings;
   /** Archives with settings only. */
   readonly archive: Archive;
   close(): Promise<void>;
@@ -147,7 +147,7 @@ export async function openParts(path: string, options: PartsOptions = {}): Promi
         fingerprint,
         kinds: createKinds([settingsKind({ snapshot: ledger.snapshot, fingerprint, managedBy })]),
       }),
-      publicReads: createPublicService({ ledger }),
+      publicReads: createPublicSettings({ ledger }),
       archive: createArchive<Draft>({
         parts: [
           createSettingPart({

@@ -12,7 +12,7 @@ import { SiteSelect, useSiteNames } from "../records/site-select.tsx";
 
 addMessages(mountDialogTexts);
 
-/** Dialog for the site whose values are exported, and the treatment of secrets. */
+/** Dialog for an export of mounts: the site whose values are exported, and whether secrets are included. */
 export function ExportDialog(props: {
   readonly names: readonly string[];
   readonly onClose: () => void;
@@ -22,7 +22,7 @@ export function ExportDialog(props: {
   const reveal = useSignal(false);
   const wrong = useSignal("");
   const busy = useSignal(false);
-  const names = useSiteNames();
+  const siteNames = useSiteNames();
   const save = async (): Promise<void> => {
     busy.value = true;
     try {
@@ -48,7 +48,7 @@ export function ExportDialog(props: {
         <p class="quiet">{t("mount.exportAbout")}</p>
         <SiteSelect
           label={t("mount.exportSite")}
-          names={names}
+          names={siteNames}
           none={t("mount.exportNoSite")}
           value={site.value}
           onChange={(name) => {

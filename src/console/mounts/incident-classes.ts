@@ -1,7 +1,7 @@
 import { IncidentClass } from "../../../gen/mooring/v1/incident_pb.js";
 import type { MessageKey } from "../i18n/messages.ts";
 
-/** Names of the classes of incidents, in the order of the documentation. */
+/** Names of the classes of incidents, in the order of the documentation; UNSPECIFIED has none. */
 export const CLASSES: Partial<Record<IncidentClass, MessageKey>> = {
   [IncidentClass.CREDENTIAL]: "incident.credential",
   [IncidentClass.PERSON]: "incident.person",

@@ -66,6 +66,7 @@ function MoveDialog({ rule, onClose }: { readonly rule: Rule; readonly onClose: 
     const effects = results.flatMap((result) => result.effects);
     if (effects.length > 0 && planned.value?.path !== newPath) {
       planned.value = { path: newPath, effects };
+      // The dialog stays open and shows the message with the effects.
       throw new Error(t("rule.moveAgain"));
     }
     await ruleService.moveRule({ ...request, reason: reason.value.trim() });

@@ -12,7 +12,7 @@ export interface SiteTexts {
   readonly token: string;
   readonly ca: string;
   readonly certificateSha256: string;
-  /** Patterns, one per line. */
+  /** Patterns, one per line or separated by commas. */
   readonly include: string;
   readonly exclude: string;
   readonly overrides: PairList;
