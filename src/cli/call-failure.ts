@@ -74,7 +74,8 @@ function isAnswer({ metadata }: ConnectError): boolean {
 function isBroken(error: ConnectError): boolean {
   const { code } = error;
   if (isAnswer(error)) return false;
-  return code === Code.Unavailable || code === Code.Aborted || systemError(error) !== undefined;
+  const isOfConnection = [Code.Unavailable, Code.Aborted, Code.Canceled].includes(code);
+  return isOfConnection || systemError(error) !== undefined;
 }
 
 interface SystemError extends Error {
@@ -88,6 +89,8 @@ function systemError(error: Error): SystemError | undefined {
   return undefined;
 }
 
+const CLOSED = "ECONNRESET";
+
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^ECONNREFUSED$/, "nothing listens there"],
   [/^ENOENT$/, "there is no such socket"],
@@ -95,8 +98,11 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^(ENOTFOUND|EAI_AGAIN)$/, "the host name is unknown"],
   [/^(EPROTO|ERR_SSL_)/, "the server at this address does not use TLS"],
   [/^ERR_HTTP2_/, "the server at this address does not use HTTP/2"],
-  [/^ECONNRESET$/, "the connection was closed"],
+  [/^(ECONNRESET|EPIPE)$/, "the connection was closed"],
 ];
+
+/** Advice if the connection is closed: many TLS servers do so if a client begins without TLS. */
+const PERHAPS_TLS = "; if it uses TLS, write its address with https://";
 
 const OWN_AUTHORITY = "; NODE_EXTRA_CA_CERTS=/path/ca.pem adds your own certificate authority";
 
@@ -111,7 +117,12 @@ function explainBroken(error: ConnectError, place: string): string {
     return `MOORING_CLIENT_CERT_FILE and MOORING_CLIENT_KEY_FILE do not match: ${message}`;
   if (isCertificateError(code))
     return `the certificate of ${place} is not trusted: ${certificateReason(message)}${/SELF_SIGNED|ISSUER|LEAF_SIGNATURE/.test(code) ? OWN_AUTHORITY : ""}`;
-  const [, reason = message] = REASONS.find(([codes]) => codes.test(code)) ?? [];
+  // Without a system error, the connection was closed below an open HTTP/2 stream.
+  const key = code === "" && error.code === Code.Canceled ? CLOSED : code;
+  const [, found = message] = REASONS.find(([codes]) => codes.test(key)) ?? [];
+  const isPlain = !/^(https|unix):/.test(place);
+  const reason =
+    isPlain && /^(ECONNRESET|EPIPE|ERR_HTTP2_)/.test(key) ? `${found}${PERHAPS_TLS}` : found;
   return `no service answers at ${place} (${reason}): check that it is running, and its address (--address or MOORING_ADDRESS)`;
 }
 

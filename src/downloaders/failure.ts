@@ -93,6 +93,7 @@ export function stepFailure(
   if (!signal.aborted) {
     const code = errorCode(error);
     const meaning =
+      plainClosed(target, code) ??
       MEANING[code] ??
       message(step === "reply" ? "MEANS_REPLY_NOT_UNDERSTOOD" : "MEANS_NO_SUCCESS");
     const what = message("STEP_FAILED", { step: STEPS[step].name, meaning, code });
@@ -105,6 +106,13 @@ export function stepFailure(
   }
   const what = message("STEP_CANCELLED", { doing: STEPS[step].doing });
   return failure(target, Code.Canceled, what, message("ADVICE_AGAIN"));
+}
+
+/** Meaning of a closed connection without TLS: many TLS servers close it without a reply. */
+function plainClosed({ shown }: Target, code: string): Message | undefined {
+  const [, scheme] = /^(http|ws):/.exec(shown) ?? [];
+  if (scheme === undefined || (code !== "ECONNRESET" && code !== "EPIPE")) return undefined;
+  return message("MEANS_CONNECTION_CLOSED_PLAIN", { scheme: `${scheme}s` });
 }
 
 /** UNAVAILABLE: the reply exceeds the limit. */

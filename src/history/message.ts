@@ -12,6 +12,7 @@ import type { RevisionSummary } from "../ledger/store.ts";
 import type { Text } from "../messages/message.ts";
 import { effectToProto } from "./effect.ts";
 import type { ItemChange, RecordChange } from "./kind.ts";
+import { reasonText } from "./program-reason.ts";
 import type { RestoreResult } from "./restore.ts";
 
 const KINDS: Readonly<Record<RecordChange["kind"], ChangeKind>> = {
@@ -42,8 +43,12 @@ function valuesToProto({
 }
 
 /** @param keys of the changed records. */
-export function revisionToProto(summary: RevisionSummary, keys: readonly string[]): Revision {
-  const { revision, time, actor, transport, method, requestId, peer, reason } = summary;
+export function revisionToProto(
+  summary: RevisionSummary,
+  keys: readonly string[],
+  say: (text: Text) => string,
+): Revision {
+  const { revision, time, actor, transport, method, requestId, peer } = summary;
   return create(RevisionSchema, {
     revision: BigInt(revision),
     time: timestampFromMs(time),
@@ -52,7 +57,7 @@ export function revisionToProto(summary: RevisionSummary, keys: readonly string[
     method,
     requestId,
     peer,
-    reason,
+    reason: say(reasonText(summary)),
     keys: [...keys],
     tokenId: tokenIdOf(actor),
   });

@@ -16,6 +16,7 @@ import type { History } from "../ledger/history.ts";
 import type { RevisionSummary } from "../ledger/store.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
+import type { Text } from "../messages/message.ts";
 import { invalidPageToken } from "../messages/page.ts";
 import type { Kinds } from "./kinds.ts";
 import { changeToProto, resultToProto, revisionToProto } from "./message.ts";
@@ -63,7 +64,8 @@ export function historyImpl(
           : page.revisions.filter(({ changes }) =>
               changes.some((each) => kinds.canRead(grant, each) && kinds.isOnSite(each, siteId)),
             );
-      const seen = found.map((summary) => visibleRevision(summary, kinds, grant));
+      const say = sayIn(context);
+      const seen = found.map((summary) => visibleRevision(summary, { kinds, grant, say }));
       return create(ListRevisionsResponseSchema, {
         revisions: kinds.seesAll(grant) ? seen : seen.filter(({ keys }) => keys.length > 0),
         nextPageToken: page.next === undefined ? "" : await line.at(page.next),
@@ -76,7 +78,7 @@ export function historyImpl(
       const changes = commit.changes.filter((change) => kinds.canRead(grant, change));
       if (changes.length === 0) kinds.refuse(grant, commit.changes);
       return create(GetRevisionResponseSchema, {
-        revision: visibleRevision(commit, kinds, grant),
+        revision: visibleRevision(commit, { kinds, grant, say: sayIn(context) }),
         changes: kinds.describe(changes).map(changeToProto),
       });
     },
@@ -118,11 +120,18 @@ export function historyImpl(
  * Revision as visible to a caller: the reason is hidden if it concerns changes outside of the
  * rights.
  */
-function visibleRevision(summary: RevisionSummary, kinds: Kinds, grant: Grant): Revision {
+function visibleRevision(
+  summary: RevisionSummary,
+  {
+    kinds,
+    grant,
+    say,
+  }: { readonly kinds: Kinds; readonly grant: Grant; readonly say: (text: Text) => string },
+): Revision {
   const changes = summary.changes.filter((change) => kinds.canRead(grant, change));
   const keys = kinds.records(changes).map(({ key }) => key);
   const isWhole = changes.length === summary.changes.length;
-  return revisionToProto(isWhole ? summary : { ...summary, reason: "" }, keys);
+  return revisionToProto(isWhole ? summary : { ...summary, reason: "" }, keys, say);
 }
 
 function optionalMs(time: Timestamp | undefined): number | undefined {

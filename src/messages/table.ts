@@ -198,6 +198,8 @@ export const MESSAGES = {
   CAUSE_REFUSED: "connection refused",
   CAUSE_NAME_UNKNOWN: "the host name is unknown",
   CAUSE_CLOSED: "the connection was closed",
+  CAUSE_CLOSED_PLAIN:
+    "the connection was closed; if the server uses TLS, write its address with https://",
   CAUSE_BROKEN: "the connection was reset",
   CAUSE_NO_ANSWER: "the host does not answer",
   NOT_HTTP: "the reply is not HTTP; if the server uses TLS, write its address with https://",
@@ -274,6 +276,14 @@ export const MESSAGES = {
   KEY_CONFUSABLE:
     "looks like the setting {key} but differs from it: write it in Latin letters, or use another key",
   OTHERS_WERE_SAVED: "{words}; the other settings were saved",
+
+  // Reasons of changes by the program, in the history
+  REASON_START: "start of the program",
+  REASON_UPSTREAM_VALUES: "values of the upstream",
+  REASON_STATE_FILE: "declared in the state file",
+  REASON_SETTINGS_FILE: "declared in the settings file",
+  REASON_MOUNT_FILE: "declared in the file of mounts",
+
   TAKEN_BACK: "refused by the upstream: its value was restored",
 
   // Incidents and webhooks
@@ -828,6 +838,8 @@ export const MESSAGES = {
     "{count} users would be written, and a call writes at most {most}: name some of them",
   USER_PASSWORD_MISSING:
     "the new users need a password: {names}. Give one, or let random ones be generated",
+  USER_CREATED: "created",
+  USER_REPLACED: "replaced",
   USER_PASSWORD_UNUSED:
     "no user {name} would be created, and passwords of existing users never change",
   USER_PASSWORD_INVALID:
@@ -924,6 +936,8 @@ export const MESSAGES = {
   MEANS_NO_ROUTE_TO_NETWORK: "there is no route to this network",
   MEANS_HOST_SILENT: "the host does not answer",
   MEANS_CONNECTION_CLOSED: "the connection was closed",
+  MEANS_CONNECTION_CLOSED_PLAIN:
+    "the connection was closed; if the program uses TLS, write its address with {scheme}://",
   MEANS_CERTIFICATE_SELF_SIGNED: "the certificate is self-signed",
   MEANS_AUTHORITY_NOT_TRUSTED: "the certificate's authority is not trusted",
   MEANS_CERTIFICATE_EXPIRED: "the certificate has expired",

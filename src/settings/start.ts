@@ -1,5 +1,6 @@
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
+import { message } from "../messages/message.ts";
 import { SETTINGS } from "./kind.ts";
 import { decideValue } from "./save.ts";
 import { generateToken, TOKEN_KEY } from "./token.ts";
@@ -19,7 +20,7 @@ const START: RevisionOrigin = {
   method: "",
   requestId: "",
   peer: "",
-  reason: "start of the program",
+  reason: String(message("REASON_START")),
 };
 
 /**

@@ -136,14 +136,14 @@ const OPTIONS: Omit<ImportOptions, "dryRun"> = {
 };
 
 /** Origin of changes by a file, in the history. */
-function callerOf({ actor, title }: FileForm): ArchiveCaller {
+function callerOf({ actor, reason }: FileForm): ArchiveCaller {
   const origin = {
     actor,
     transport: "file",
     method: "",
     requestId: "",
     peer: "",
-    reason: `declared in the ${title}`,
+    reason: String(reason),
   };
   return { grant: ROOT, origin };
 }

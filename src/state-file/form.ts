@@ -1,3 +1,5 @@
+import { type Message, message } from "../messages/message.ts";
+
 /** A file that declares records: the variable that names it, and what it may contain. */
 export interface FileForm {
   /** Name of the file in messages, such as `the settings file`. */
@@ -5,6 +7,8 @@ export interface FileForm {
   readonly variable: "MOORING_STATE_FILE" | "MOORING_SETTINGS_FILE" | "MOORING_MOUNTS_FILE";
   /** Actor of its changes in the history. */
   readonly actor: string;
+  /** Reason of its changes in the history. */
+  readonly reason: Message;
   /** The only section; undefined: all parts of an archive. */
   readonly section?: string;
 }
@@ -13,12 +17,14 @@ export const STATE_FILE: FileForm = {
   title: "state file",
   variable: "MOORING_STATE_FILE",
   actor: "state-file",
+  reason: message("REASON_STATE_FILE"),
 };
 
 export const SETTINGS_FILE: FileForm = {
   title: "settings file",
   variable: "MOORING_SETTINGS_FILE",
   actor: "settings-file",
+  reason: message("REASON_SETTINGS_FILE"),
   section: "settings",
 };
 
@@ -26,6 +32,7 @@ export const MOUNTS_FILE: FileForm = {
   title: "file of mounts",
   variable: "MOORING_MOUNTS_FILE",
   actor: "mounts-file",
+  reason: message("REASON_MOUNT_FILE"),
   section: "mounts",
 };
 

@@ -91,7 +91,7 @@ export function networkFailure(error: unknown, at: string): SiteFailure {
       { cause: error },
     );
   if (NO_TLS.test(code)) return new SiteFailure("tls", message("NO_TLS", { at }), { cause: error });
-  const reason = connectionReason(code) ?? (code || message("CAUSE_BROKEN"));
+  const reason = connectionReason(code, new URL(at).protocol) ?? (code || message("CAUSE_BROKEN"));
   return new SiteFailure("unreachable", message("UNREACHABLE", { at, reason }), { cause: error });
 }
 
@@ -107,15 +107,23 @@ export function forwardingReason({
 
 const NO_TLS = /^(EPROTO|ERR_SSL_)/;
 
-/** Reason of a failed connection in words; undefined: another code. */
-export function connectionReason(code: string): Text | undefined {
+/**
+ * Reason of a failed connection in words; undefined: another code.
+ *
+ * @param protocol of the address, such as `http:`; empty: not known to the reader.
+ */
+export function connectionReason(code: string, protocol = ""): Text | undefined {
+  // Many TLS servers close the connection of a client that begins without TLS.
+  if (protocol === "http:" && CLOSED.test(code)) return message("CAUSE_CLOSED_PLAIN");
   return REASONS.find(([codes]) => codes.test(code))?.[1];
 }
+
+const CLOSED = /^(ECONNRESET|EPIPE)$/;
 
 const REASONS: readonly (readonly [RegExp, Text])[] = [
   [/^ECONNREFUSED$/, message("CAUSE_REFUSED")],
   [/^(ENOTFOUND|EAI_AGAIN)$/, message("CAUSE_NAME_UNKNOWN")],
-  [/^(ECONNRESET|EPIPE)$/, message("CAUSE_CLOSED")],
+  [CLOSED, message("CAUSE_CLOSED")],
   [/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/, message("CAUSE_NO_ANSWER")],
   [/^HPE_/, message("NOT_HTTP")],
 ];

@@ -1,5 +1,6 @@
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
+import { message } from "../messages/message.ts";
 import { changedMembers, type SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
 
@@ -10,7 +11,7 @@ export const ADOPTION: RevisionOrigin = {
   method: "AdoptSite",
   requestId: "",
   peer: "",
-  reason: "values of the upstream",
+  reason: String(message("REASON_UPSTREAM_VALUES")),
 };
 
 const UPDATE: AuditOrigin = { ...ADOPTION, method: "UpdateSite" };

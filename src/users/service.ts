@@ -2,7 +2,7 @@ import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
 import { inParts } from "../audit/recorder.ts";
 import { mapWriteError } from "../database/error.ts";
 import { invalid, notFound, rejectViolations, type Violation } from "../messages/error.ts";
-import { message } from "../messages/message.ts";
+import { type Message, message } from "../messages/message.ts";
 import { onSite } from "../sites/on-site.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
@@ -195,10 +195,16 @@ function noteOf(
     action: USER_ACTION,
     revision: deps.revision(),
     keys: [subjectOf(name)],
-    result: outcome === "failed" ? reason : outcome,
+    result: DONE[outcome] ?? reason,
   }));
   return { siteId: site.id, audit, events: step === "begin" ? [] : events };
 }
+
+/** Results in the log of the site; that of a failure is its reason. */
+const DONE: Readonly<Record<string, Message>> = {
+  created: message("USER_CREATED"),
+  updated: message("USER_REPLACED"),
+};
 
 /** Subject of a user. Servers permit line breaks in names, which separate subjects. */
 function subjectOf(name: string): string {

@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo, Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createServer as createTlsServer } from "node:tls";
 import { create } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -186,6 +187,20 @@ describe("a service that cannot be reached", () => {
     server.close();
     expect(ended).toMatchObject({ code: 6, err: expect.stringContaining(reason) });
   });
+
+  test.each(["", "http://"])(
+    "at %slocalhost that uses TLS is reported with the advice",
+    async (scheme) => {
+      const server = createTlsServer();
+      const address = `${scheme}localhost:${await listen(server)}`;
+      const ended = await ask({ MOORING_TOKEN: "t", MOORING_ADDRESS: address });
+      server.close();
+      expect(ended).toMatchObject({
+        code: 6,
+        err: expect.stringContaining("if it uses TLS, write its address with https://"),
+      });
+    },
+  );
 
   async function listen(server: Server): Promise<number> {
     await once(server.listen(0, "localhost"), "listening");

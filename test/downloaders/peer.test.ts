@@ -81,7 +81,9 @@ describe.for(WAYS)("%s", (way) => {
   it("reports a connection closed without a reply", async () => {
     const peer = await serveTcp(answering((socket) => socket.end()));
     const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
-    expectFailure(error, Code.Unavailable, /: reply failed: the connection was closed/, [SECRET]);
+    const advice =
+      /: reply failed: the connection was closed; if the program uses TLS, write its address with (http|ws)s:/;
+    expectFailure(error, Code.Unavailable, advice, [SECRET]);
   });
 
   it("reports the target of a redirect without its query, and does not follow it", async () => {

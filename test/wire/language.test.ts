@@ -192,6 +192,25 @@ describe.each(["gRPC", "Connect", "Connect by GET"])("over %s", (name) => {
     expect((await read({ authorization })).reply.info?.common[0]?.label).toBe("Mount path");
   });
 
+  test("reasons of the program are in the language in the history, those of callers unchanged", async () => {
+    const reason = "start of the program";
+    const first = await settings().saveSettings(
+      { settings: [{ key: "site_title", value: `Reasoned by ${name}` }], reason },
+      { headers: { authorization } },
+    );
+    const reasonsIn = async (headers: Record<string, string>) => {
+      const { revisions } = await settings().listRevisions({ pageSize: 1_000 }, { headers });
+      const { revision } = await settings().getRevision({ revision: 1n }, { headers });
+      return [
+        revisions.find(({ revision }) => revision === first.revision)?.reason,
+        revisions.find(({ transport }) => transport === "start")?.reason,
+        revision?.reason,
+      ];
+    };
+    expect(await reasonsIn(chinese)).toEqual([reason, "程序启动", "程序启动"]);
+    expect(await reasonsIn({ authorization })).toEqual([reason, reason, reason]);
+  });
+
   test("settings have unit, bounds, label and families", async () => {
     const { setting } = await settings().getSetting(
       { key: "link_expiration" },

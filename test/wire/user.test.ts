@@ -70,6 +70,11 @@ test("a generated password is in the reply, and in no log, audit or log of the s
   ]);
   const log = await sites.listSiteLog({ name: "hut", pageSize: 1 });
   expect(log.entries).toMatchObject([{ action: "user", keys: ["user:ann"], result: "created" }]);
+  const chinese = await sites.listSiteLog(
+    { name: "hut", pageSize: 1 },
+    { headers: { "accept-language": "zh-CN" } },
+  );
+  expect(chinese.entries).toMatchObject([{ action: "user", result: "已创建" }]);
   const shown = JSON.stringify([rows.events, log.entries], (_name, value) =>
     typeof value === "bigint" ? String(value) : value,
   );

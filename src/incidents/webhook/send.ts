@@ -93,7 +93,7 @@ export async function sendOnce(
     request.on("error", (error: NodeJS.ErrnoException) => {
       const reason = signal.aborted
         ? message("DELIVERY_TIMEOUT", { seconds: limit / 1_000 })
-        : reasonOf(error);
+        : reasonOf(error, target.protocol);
       settle({ status: 0, error: reason });
     });
     request.end(body);
@@ -168,11 +168,11 @@ function statusError(status: number): Text {
 }
 
 /** Message of an error without the address, which may contain a key. */
-function reasonOf(error: NodeJS.ErrnoException): Text {
+function reasonOf(error: NodeJS.ErrnoException, protocol: string): Text {
   if (error instanceof PrivateAddress) return privateError(error.message);
   return error.code === undefined
     ? message("DELIVERY_BROKEN")
-    : message("DELIVERY_FAILED", { reason: connectionReason(error.code) ?? error.code });
+    : message("DELIVERY_FAILED", { reason: connectionReason(error.code, protocol) ?? error.code });
 }
 
 const PREFIX = "whsec_";

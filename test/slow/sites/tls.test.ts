@@ -2,6 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createSettingClient } from "../../../src/sites/settings/client.ts";
 import { createSiteClient } from "../../../src/sync/client.ts";
@@ -90,6 +91,16 @@ test.each([
     server.close();
   },
 );
+
+test("a TLS server that closes the connection of http is reported with the advice, too", async () => {
+  const server = createTlsServer();
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  await expect(count({ url: `http://127.0.0.1:${port}` })).rejects.toThrow(
+    "the connection was closed; if the server uses TLS, write its address with https://",
+  );
+  server.close();
+});
 
 test("https for http is reported, too", async () => {
   const plain = await startStandIn();
