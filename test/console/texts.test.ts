@@ -106,3 +106,22 @@ describe("the texts of an entry are loaded with its code", () => {
     expect([...known].filter((name) => !used.has(name))).toEqual([]);
   });
 });
+
+/** Texts whose count is never one: a minimum and a maximum. */
+const PLURAL_ONLY: ReadonlySet<string> = new Set(["audit.cut", "export.short"]);
+
+test("each English text with a count has a form for one", async () => {
+  const files = ["main.tsx", ...entries, ...parts.map(([, part]) => part)]
+    .flatMap((entry) => [...importsOf(entry)])
+    .filter((file) => /i18n\/en(\.ts$|\/)/.test(file));
+  const modules = await Promise.all([...new Set(files)].map((file) => import(file)));
+  const texts = modules.flatMap((module) =>
+    Object.values(module).flatMap((of) => Object.entries(of as Record<string, unknown>)),
+  );
+  const wrong = texts.filter(
+    ([name, text]) =>
+      typeof text === "string" && text.includes("{count}") && !PLURAL_ONLY.has(name),
+  );
+  expect(texts.length).toBeGreaterThan(500);
+  expect(wrong).toEqual([]);
+});

@@ -54,7 +54,8 @@ export function keptInput(name: string): unknown {
  */
 export function forgetKept(): void {
   effect(() => {
-    const isSignedOut = session.value === undefined && ended.value === "byUser";
+    const isSignedOut =
+      session.value === undefined && (ended.value === "byUser" || ended.value === "inOtherTab");
     const kept = JSON.parse(sessionStorage.getItem(KEY) ?? "{}") as Partial<Kept>;
     const isOthers = rights.value !== undefined && rights.value.principal !== kept.principal;
     if (isSignedOut || isOthers || kept.mark !== signOutMark()) sessionStorage.removeItem(KEY);

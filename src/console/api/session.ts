@@ -7,7 +7,9 @@ export interface Session {
 }
 
 /** Reason of the last sign-out, shown at the next sign-in. */
-export type Ended = "byUser" | "tokenEnded";
+export type Ended = "byUser" | "inOtherTab" | "tokenEnded";
+
+type SignOutReason = Exclude<Ended, "inOtherTab">;
 
 /**
  * Messages between the tabs of the console.
@@ -19,7 +21,7 @@ type Message =
   | { readonly kind: "ask" }
   | { readonly kind: "signedIn" }
   | { readonly kind: "give"; readonly token: string }
-  | { readonly kind: "ended"; readonly token: number; readonly why: Ended };
+  | { readonly kind: "ended"; readonly token: number; readonly why: SignOutReason };
 
 const tabs = new BroadcastChannel("mooring");
 const post = (message: Message): void => tabs.postMessage(message);
@@ -71,7 +73,7 @@ export function holdSession(): () => void {
 }
 
 /** Signs out all tabs, or, if the token has ended, those with the same token. */
-export function signOut(why: Ended): void {
+export function signOut(why: SignOutReason): void {
   const token = session.peek()?.token;
   if (token === undefined || (held > 0 && why === "tokenEnded")) return;
   if (why === "byUser") forgetAllTokens();
@@ -89,7 +91,7 @@ tabs.onmessage = ({ data }: MessageEvent<Message>) => {
   } else if (data.kind === "signedIn") {
     if (token === undefined) askTabs();
   } else if (data.why === "byUser") {
-    leave("byUser");
+    leave(token === undefined ? "byUser" : "inOtherTab");
   } else if (token !== undefined && held === 0 && fingerprint(token) === data.token) {
     leave(data.why);
   }

@@ -404,7 +404,7 @@ export const zhCn: Messages = {
   "mounts.shareLinks": "挂载分享链接",
   "mounts.take": "采用",
   "mounts.testAll": "测试 {count} 个存储",
-  "mounts.tested": "{all} 个中有 {works} 个正常。",
+  "mounts.tested": "{all} 个中有 {count} 个正常。",
 
   "new.help": "用途说明",
   "new.key": "键",
@@ -553,7 +553,7 @@ export const zhCn: Messages = {
   "rule.headerHint": "Markdown，或其地址。",
   "rule.hide": "隐藏的名称",
   "rule.hideHint": "正则表达式，每行一个。",
-  "rule.hides": "{all} 个名称中有 {hidden} 个被隐藏。",
+  "rule.hides": "{all} 个名称中有 {count} 个被隐藏。",
   "rule.hidesNothing": "此处不隐藏任何内容",
   "rule.itself": "规则",
   "rule.kept": "留空：密码不变。",
@@ -662,6 +662,7 @@ export const zhCn: Messages = {
   "signIn.enter": "登录",
   "signIn.help":
     "Mooring 首次启动时会显示管理员令牌；在它的机器上运行 “mooring token show --database FILE” 可再次显示。",
+  "signIn.inOtherTab": "您已在另一个标签页中退出登录。",
   "signIn.keep": "刷新后以及在新标签页中保持登录",
   "signIn.noToken": "令牌只含字母、数字和符号，不含空格。",
   "signIn.title": "登录",

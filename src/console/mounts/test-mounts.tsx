@@ -37,7 +37,7 @@ export function TestMounts(props: { readonly mounts: readonly Mount[]; readonly 
       </Button>
       {task.view}
       {tests.value.length > 0 && (
-        <p role="status">{t("mounts.tested", { works, all: tests.value.length })}</p>
+        <p role="status">{t("mounts.tested", { count: works, all: tests.value.length })}</p>
       )}
       {rest.length > 0 && (
         <ul>

@@ -13,10 +13,14 @@ const STATES: Readonly<Record<string, MessageKey>> = {
   stuck: "record.stuck",
 };
 
-/** Word of a state of a record on a site, in the language of the page. */
-export function stateName(state: string): string {
+/**
+ * Word of a state on a site, in the language of the page.
+ *
+ * @param count number of records or sites in this state, before the word: "41 differ".
+ */
+export function stateName(state: string, count = 1): string {
   const word = STATES[state];
-  return word === undefined ? state : t(word);
+  return word === undefined ? state : t(word, { count });
 }
 
 /**
@@ -25,15 +29,15 @@ export function stateName(state: string): string {
  * @param cause further word, such as the class of an incident; empty: none.
  */
 export function StateOnSite(props: {
-  readonly of: { readonly site: string; readonly state: string };
+  readonly of: { readonly site: string; readonly state: string; readonly count?: number };
   readonly cause?: string;
 }) {
-  const { site, state } = props.of;
+  const { site, state, count } = props.of;
   const isGood = state === "ok" || state === "waiting";
   return (
     <span class={`health ${isGood ? "good" : "bad"}`}>
       <Icon name={isGood ? "done" : "warning"} />
-      {site}: {stateName(state)}
+      {site}: {stateName(state, count)}
       {props.cause && ` (${props.cause})`}
     </span>
   );
@@ -49,7 +53,7 @@ export function StateCounts({ of }: { readonly of: readonly { readonly state: st
   return [...new Set(states)].map((state) => {
     const count = counts.get(state)?.length ?? 0;
     if (count === 0) return null;
-    return <StateOnSite key={state} of={{ site: t("record.onSites", { count }), state }} />;
+    return <StateOnSite key={state} of={{ site: t("record.onSites", { count }), state, count }} />;
   });
 }
 

@@ -71,7 +71,7 @@ export function HidePreview({ hide, path }: { readonly hide: string; readonly pa
       {listing.view}
       {count > 0 && (
         <div role="status">
-          <p>{t("rule.hides", { hidden: hidden.size, all: count })}</p>
+          <p>{t("rule.hides", { count: hidden.size, all: count })}</p>
           <ul>
             {found.value.map(({ line, names: matched }) => (
               <li key={line}>

@@ -38,6 +38,7 @@ export function Entry({ onEnter, isKept, children }: EntryProps) {
         <Logo /> Mooring
       </h1>
       {ended.value === "tokenEnded" && <Notice kind="warning">{t("signIn.tokenEnded")}</Notice>}
+      {ended.value === "inOtherTab" && <Notice kind="warning">{t("signIn.inOtherTab")}</Notice>}
       {children}
       <label class="check">
         <input

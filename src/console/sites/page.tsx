@@ -1,14 +1,14 @@
 import { may } from "../api/rights.ts";
 import { followSites, sites, sitesFailure } from "../api/sites.ts";
 import { Button } from "../components/button.tsx";
-import { Empty, Notice } from "../components/state.tsx";
+import { Empty } from "../components/state.tsx";
 import { useFollow } from "../components/use-call.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
 import { sitesTexts } from "../i18n/en/sites.ts";
 import { addMessages, t } from "../i18n/language.ts";
 import { href, place, refine } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
-import { WaitingPage } from "../shell/waiting-page.tsx";
+import { GonePage, WaitingPage } from "../shell/waiting-page.tsx";
 import { SiteList } from "./list.tsx";
 import { OneSite } from "./one-site.tsx";
 import { SiteForm } from "./site-form-later.tsx";
@@ -27,6 +27,12 @@ export default function SitesPage() {
     return <WaitingPage title={name ?? t("page.sites")} failure={sitesFailure.value} />;
   const site = name === null ? undefined : known.get(name);
   if (site) return <OneSite key={site.name} site={site} />;
+  if (name !== null)
+    return (
+      <GonePage title={name} icon="sites" text={t("sites.gone", { name })}>
+        <a href={href("sites")}>{t("page.sites")}</a>
+      </GonePage>
+    );
   const mayAdd = may("sites:manage", "settings:reveal", "mounts:reveal", "rules:reveal");
   return (
     <>
@@ -40,7 +46,6 @@ export default function SitesPage() {
       {mayAdd && place.value.query.has("new") && (
         <SiteForm onClose={() => refine({ new: undefined })} />
       )}
-      {name !== null && <Notice kind="warning">{t("sites.gone", { name })}</Notice>}
       {known.size === 0 ? (
         <Empty icon="sites" title={t("sites.none")}>
           <p class="quiet">{t("sites.about")}</p>
@@ -48,7 +53,6 @@ export default function SitesPage() {
       ) : (
         <SiteList sites={[...known.values()]} />
       )}
-      {name !== null && <a href={href("sites")}>{t("page.sites")}</a>}
     </>
   );
 }

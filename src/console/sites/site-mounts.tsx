@@ -48,7 +48,7 @@ export function SiteMounts({ site: { name, status } }: { readonly site: Site }) 
       <div class="block">
         <p class="quiet">
           {Object.entries(status?.mounts ?? {})
-            .map(([state, count]) => `${count} ${stateName(state)}`)
+            .map(([state, count]) => `${count} ${stateName(state, count)}`)
             .join(" · ") || t("site.noMounts")}
         </p>
         <div class="ways">

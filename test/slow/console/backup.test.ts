@@ -126,6 +126,8 @@ describe("backups of the service", () => {
     await change("site_title", "In a stored backup");
     await change("s3_secret_access_key", "a-stored-secret");
     const page = await console.enter("backup");
+    const passphrase = page.getByLabel("Passphrase empty: that of the service");
+    await passphrase.waitFor();
     await page.getByRole("button", { name: "Back up now" }).click();
     await page.getByText("The backup is made:").waitFor();
     const rows = page.locator("section[aria-labelledby=stored-title] li", { hasText: "kB" });
@@ -199,4 +201,23 @@ test("secrets are replaced by one import only: the next one asks again", async (
   await choose("Second");
   await page.getByRole("button", { name: "Import 1 change" }).waitFor();
   expect(await replace.isChecked()).toBe(false);
+});
+
+describe("backups of a service without a passphrase", () => {
+  const without = consoleTest({ env: { MOORING_BACKUP_DIR: folder } });
+
+  test("need one of the user, and the page says so before", async () => {
+    const page = await without.enter("backup");
+    const backUp = page.getByRole("button", { name: "Back up now" });
+    const download = page.getByRole("button", { name: "Download a backup" });
+    const passphrase = page.getByLabel(
+      "Passphrase at least 8 characters; the service has none of its own",
+    );
+    await passphrase.waitFor();
+    expect(await backUp.isEnabled()).toBe(false);
+    expect(await download.isEnabled()).toBe(false);
+    await passphrase.fill("a passphrase");
+    await expect.poll(() => backUp.isEnabled()).toBe(true);
+    expect(await download.isEnabled()).toBe(true);
+  });
 });

@@ -51,7 +51,7 @@ test("the lines that hide names are tried in the browser, also those that take f
   await page.getByLabel("Hidden names").fill("\\.tmp$\n(a+)+$\n(");
   await page.getByText("Try it").click();
   await page.getByLabel("Names in the folder").fill(`a.mkv\nb.tmp\n${"a".repeat(60)}!`);
-  await page.getByText("1 of 3 names are hidden.").waitFor();
+  await page.getByText("1 of 3 names is hidden.").waitFor();
   await page.getByText("\\.tmp$: b.tmp").waitFor();
   await page.getByText("it takes too long").waitFor();
   await page.getByText("the browser cannot check it").waitFor();

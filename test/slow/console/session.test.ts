@@ -90,6 +90,9 @@ describe("a session", () => {
     await signOut(page);
     for (const one of [page, tab, other]) {
       await isOutside(one);
+      // Only the tab of the button needs no explanation.
+      const explanation = one.getByText("You signed out in another tab.");
+      expect(await explanation.count()).toBe(one === page ? 0 : 1);
       expect(await stores(one)).not.toMatch(new RegExp(`${TOKEN}|Unfinished`));
     }
     await tab.reload();

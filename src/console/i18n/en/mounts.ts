@@ -53,5 +53,5 @@ export const mountsTexts = {
   "mounts.shareLinks": "Mount share links",
   "mounts.take": "Adopt them",
   "mounts.testAll": { one: "Test 1 mount", other: "Test {count} mounts" },
-  "mounts.tested": "{works} of {all} work.",
+  "mounts.tested": { one: "1 of {all} works.", other: "{count} of {all} work." },
 } as const satisfies Readonly<Record<string, Message>>;

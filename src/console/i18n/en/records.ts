@@ -20,7 +20,7 @@ export const recordsTexts = {
   "record.created": "created",
   "record.deleteTitle": "Delete {name}",
   "record.deleted": "deleted",
-  "record.differs": "differs",
+  "record.differs": { one: "differs", other: "differ" },
   "record.failing": "failing",
   "record.incomplete": "incomplete",
   "record.leftOut": "Not kept: {names}",

@@ -18,7 +18,10 @@ export const rulesTexts = {
   "rule.headerHint": "Markdown, or an address of it.",
   "rule.hide": "Hidden names",
   "rule.hideHint": "Regular expressions, one per line.",
-  "rule.hides": "{hidden} of {all} names are hidden.",
+  "rule.hides": {
+    one: "1 of {all} names is hidden.",
+    other: "{count} of {all} names are hidden.",
+  },
   "rule.hidesNothing": "hides nothing here",
   "rule.itself": "The rule",
   "rule.kept": "Empty: the password stays.",

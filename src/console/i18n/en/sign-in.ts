@@ -21,6 +21,7 @@ export const signInTexts = {
   "signIn.enter": "Sign in",
   "signIn.help":
     "The first start of Mooring shows the admin token; “mooring token show --database FILE” on its machine shows it again.",
+  "signIn.inOtherTab": "You signed out in another tab.",
   "signIn.keep": "Stay signed in after a reload and in new tabs",
   "signIn.noToken": "A token has only letters, digits and symbols, without spaces.",
   "signIn.title": "Sign in",
