@@ -44,6 +44,18 @@ test("CONTRIBUTING names existing files and folders", () => {
   for (const [, path = ""] of named) expect(existsSync(join(root, path)), path).toBe(true);
 });
 
+test.each([
+  ["CONTRIBUTING.md", ""],
+  ["docs/architecture.md", "src"],
+])("%s names code that is in the file that it names", (page, folder) => {
+  const named = [...read(page).matchAll(/`(\w+)`(?: in | of | \()`([\w./-]+\/[\w.-]+\.tsx?)`/g)];
+  expect(named.length).toBeGreaterThan(0);
+  for (const [, name = "", file = ""] of named) {
+    const words = read(join(folder, file)).match(/\w+/g);
+    expect(words?.includes(name), `${page} names ${name} in ${file}`).toBe(true);
+  }
+});
+
 test("the architecture page and decisions in force name existing files", () => {
   const files = globSync("{src,test,tools,attack,bench}/**/*.{ts,tsx}", { cwd: root });
   const holding = pages.filter(
