@@ -3,8 +3,8 @@ import { Code } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { createPassphraseCipher } from "../src/archive/passphrase.ts";
 import { createBoundedLock, type LockOptions } from "../src/bounded-lock.ts";
-import { failureOf } from "./archive/setting.ts";
 import { CHEAP } from "./archive/text.ts";
+import { failureOf } from "./thrown.ts";
 
 /** A lock, the names of finished work, and functions that run work and hold the lock. */
 function start(maxWaiting = 8) {

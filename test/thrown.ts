@@ -1,3 +1,5 @@
+import { ServiceError } from "../src/messages/error.ts";
+
 /** The error of a class that a call throws or rejects with; fails if there is none. */
 export async function thrown<T extends Error>(
   type: abstract new (...parts: never[]) => T,
@@ -12,3 +14,6 @@ export async function thrown<T extends Error>(
   if (outcome instanceof type) return outcome;
   throw outcome;
 }
+
+/** The service error that a call throws or rejects with. */
+export const failureOf = (call: () => unknown) => thrown(ServiceError, call);

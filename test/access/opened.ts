@@ -7,8 +7,8 @@ import { createAccessService } from "../../src/access/service.ts";
 import type { AccessStore } from "../../src/access/store.ts";
 import { Message } from "../../src/messages/message.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { failureOf } from "../archive/setting.ts";
 import { allRows } from "../store/audit-contract.ts";
+import { failureOf } from "../thrown.ts";
 
 export const START = Date.UTC(2026, 0, 1);
 

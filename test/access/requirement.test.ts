@@ -7,7 +7,7 @@ import { AccessSchema, access } from "../../gen/mooring/access/v1/access_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { createGrant, ROOT } from "../../src/access/grant.ts";
 import { checkRequirement, requirementOf } from "../../src/access/requirement.ts";
-import { failureOf } from "../archive/setting.ts";
+import { failureOf } from "../thrown.ts";
 
 /** A method with this option. */
 function methodWith(option?: MessageInitShape<typeof AccessSchema>): DescMethod {

@@ -6,7 +6,8 @@ import { afterAll, describe, expect, test } from "vitest";
 import { readServerDatabase } from "../../src/archive/alist-database.ts";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import { readSource } from "../../src/archive/source.ts";
-import { failureOf, setting } from "./setting.ts";
+import { failureOf } from "../thrown.ts";
+import { setting } from "./setting.ts";
 import { PARTS, settingsOf } from "./text.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mooring-alist-"));

@@ -15,8 +15,8 @@ import {
 } from "../../src/archive/part.ts";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import { failedPrecondition, ServiceError, unavailable } from "../../src/messages/error.ts";
+import { failureOf } from "../thrown.ts";
 import { IMPORT_ALL } from "./import-options.ts";
-import { failureOf } from "./setting.ts";
 import { CHEAP, entry } from "./text.ts";
 
 type Boats = Map<string, ArchiveEntry>;

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { type SecretsMode, writeArchive } from "../../src/archive/document.ts";
 import type { ArchiveEntry } from "../../src/archive/part.ts";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
-import { failureOf } from "./setting.ts";
+import { failureOf } from "../thrown.ts";
 import { CHEAP, entry, quickKey, readText } from "./text.ts";
 
 const cipher = createPassphraseCipher(randomBytes, CHEAP, quickKey);

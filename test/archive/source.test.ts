@@ -6,8 +6,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
 import { readSource } from "../../src/archive/source.ts";
+import { failureOf } from "../thrown.ts";
 import { encrypt } from "./page-encryption.ts";
-import { failureOf, setting } from "./setting.ts";
+import { setting } from "./setting.ts";
 import { PARTS, readText as readSourceText, settingsOf } from "./text.ts";
 
 const cipher = createPassphraseCipher(randomBytes);

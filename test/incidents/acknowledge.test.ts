@@ -7,9 +7,9 @@ import type { IncidentStore } from "../../src/incidents/store.ts";
 import type { StorageRow } from "../../src/mounts/site/row.ts";
 import type { Site } from "../../src/sites/site.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { failureOf } from "../archive/setting.ts";
 import { startedForEach } from "../started.ts";
 import { temporaryPaths } from "../store/folder.ts";
+import { failureOf } from "../thrown.ts";
 
 const newPath = temporaryPaths();
 const origin = { actor: "ann", transport: "test", method: "Acknowledge", requestId: "r", peer: "" };

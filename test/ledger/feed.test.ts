@@ -3,8 +3,8 @@ import { Code } from "@connectrpc/connect";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createFeed, type Feed } from "../../src/ledger/feed.ts";
 import type { RevisionCommit } from "../../src/ledger/store.ts";
-import { failureOf } from "../archive/setting.ts";
 import { changed, commit } from "../store/sample.ts";
+import { failureOf } from "../thrown.ts";
 
 afterEach(() => vi.useRealTimers());
 

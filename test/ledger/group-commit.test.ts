@@ -6,10 +6,10 @@ import type { LedgerStore } from "../../src/ledger/store.ts";
 import { MOUNTS } from "../../src/mounts/kind.ts";
 import { SETTINGS } from "../../src/settings/kind.ts";
 import { rightsOf } from "../../src/settings/rights.ts";
-import { failureOf } from "../archive/setting.ts";
 import { type Parts, save, tester, testParts } from "../settings/parts.ts";
 import { customItem, sampleMount } from "../settings/staged.ts";
 import { temporaryPaths } from "../store/folder.ts";
+import { failureOf } from "../thrown.ts";
 
 const newPath = temporaryPaths();
 

@@ -5,9 +5,9 @@ import { createDraft } from "../../src/ledger/draft.ts";
 import { createHistory, type HistoryStore } from "../../src/ledger/history.ts";
 import { changesAfter } from "../../src/ledger/later.ts";
 import type { RevisionSummary } from "../../src/ledger/store.ts";
-import { failureOf } from "../archive/setting.ts";
 import { baseOf, customItem, sampleMount, snapshotOf } from "../settings/staged.ts";
 import { changed, commit } from "../store/sample.ts";
+import { failureOf } from "../thrown.ts";
 
 /** A history at revision 1,000 on a store whose replies the test defines. */
 function historyOf(store: Partial<HistoryStore>) {

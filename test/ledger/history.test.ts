@@ -2,7 +2,6 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { describeChange } from "../../src/settings/change.ts";
 import { MASK } from "../../src/settings/value.ts";
-import { failureOf } from "../archive/setting.ts";
 import {
   type Parts,
   type PartsOptions,
@@ -12,6 +11,7 @@ import {
   testParts,
 } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
+import { failureOf } from "../thrown.ts";
 
 const newPath = temporaryPaths();
 

@@ -2,11 +2,11 @@ import { Code } from "@connectrpc/connect";
 import SQLite from "better-sqlite3";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SETTINGS } from "../../src/settings/kind.ts";
-import { failureOf } from "../archive/setting.ts";
 import { save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { startProcess } from "../store/process.ts";
 import { canMount, mountSmallDisk } from "../store/sqlite/small-disk.ts";
+import { failureOf } from "../thrown.ts";
 
 const newPath = temporaryPaths();
 

@@ -7,10 +7,10 @@ import type { Draft } from "../../src/ledger/draft.ts";
 import type { LedgerStore, StoredDelta } from "../../src/ledger/store.ts";
 import { SETTINGS } from "../../src/settings/kind.ts";
 import { decideValue } from "../../src/settings/save.ts";
-import { failureOf } from "../archive/setting.ts";
 import { save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { stored } from "../store/sample.ts";
+import { failureOf } from "../thrown.ts";
 
 const newPath = temporaryPaths();
 

@@ -4,10 +4,10 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { FLAG } from "../../src/settings/item.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { failureOf } from "../archive/setting.ts";
 import { definitions, openParts, save, tester, testParts } from "../settings/parts.ts";
 import { allRows, expectChain } from "../store/audit-contract.ts";
 import { temporaryPaths } from "../store/folder.ts";
+import { failureOf } from "../thrown.ts";
 
 const newPath = temporaryPaths();
 const newKey = () => randomBytes(32).toString("hex");

@@ -3,9 +3,9 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { SETTINGS } from "../../src/settings/kind.ts";
-import { failureOf } from "../archive/setting.ts";
 import { importSettings, type Parts, restore, save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
+import { failureOf } from "../thrown.ts";
 
 const newPath = temporaryPaths();
 

@@ -4,9 +4,9 @@ import { describe, expect, test } from "vitest";
 import { StoreError } from "../../src/database/error.ts";
 import type { LedgerStore } from "../../src/ledger/store.ts";
 import { SETTINGS } from "../../src/settings/kind.ts";
-import { failureOf } from "../archive/setting.ts";
 import { type Parts, save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
+import { failureOf } from "../thrown.ts";
 
 const newPath = temporaryPaths();
 

@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { type Place, pageOf, placeOf, tokenOf } from "../../src/messages/page.ts";
-import { failureOf } from "../archive/setting.ts";
+import { failureOf } from "../thrown.ts";
 
 const place: Place<number> = {
   of: String,

@@ -10,9 +10,9 @@ import { mountSaver } from "../../src/mounts/saver.ts";
 import { freeName } from "../../src/mounts/site/adoption.ts";
 import { saveEach } from "../../src/records/save-each.ts";
 import { findClash, PathIndex } from "../../src/sites/path-index.ts";
-import { failureOf } from "../archive/setting.ts";
 import { baseOf, sampleMount, snapshotOf } from "../settings/staged.ts";
 import { siteNames } from "../sites/names.ts";
+import { failureOf } from "../thrown.ts";
 import { saveRules } from "./save-rules.ts";
 
 const COUNT = 300;

@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createSealer } from "../../src/secrets/sealer.ts";
-import { failureOf } from "../archive/setting.ts";
+import { failureOf } from "../thrown.ts";
 
 const hexKey = randomBytes(32).toString("hex");
 const otherKey = randomBytes(32).toString("base64");

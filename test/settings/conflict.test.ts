@@ -6,9 +6,9 @@ import { createFingerprint } from "../../src/secrets/fingerprint.ts";
 import { FLAG } from "../../src/settings/item.ts";
 import { SETTINGS } from "../../src/settings/kind.ts";
 import { rightsOf } from "../../src/settings/rights.ts";
-import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { changed, commit, stored, writing } from "../store/sample.ts";
+import { failureOf } from "../thrown.ts";
 import { type Parts, restore, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();

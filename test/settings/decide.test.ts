@@ -12,7 +12,7 @@ import {
   type SettingInput,
 } from "../../src/settings/save.ts";
 import { checkValue, MASK } from "../../src/settings/value.ts";
-import { failureOf } from "../archive/setting.ts";
+import { failureOf } from "../thrown.ts";
 import { defined } from "./parts.ts";
 import { baseOf, customItem, item, snapshotOf } from "./staged.ts";
 

@@ -2,8 +2,8 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import type { LedgerStore } from "../../src/ledger/store.ts";
-import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
+import { failureOf } from "../thrown.ts";
 import { restore, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();

@@ -5,8 +5,8 @@ import { createGrant } from "../../src/access/grant.ts";
 import { MOUNTS } from "../../src/mounts/kind.ts";
 import { FLAG } from "../../src/settings/item.ts";
 import { SETTINGS } from "../../src/settings/kind.ts";
-import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
+import { failureOf } from "../thrown.ts";
 import {
   defined,
   definitions,

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { FLAG, type SettingItem } from "../../src/settings/item.ts";
 import type { SettingInput } from "../../src/settings/save.ts";
 import { MASK } from "../../src/settings/value.ts";
-import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
+import { failureOf } from "../thrown.ts";
 import { type Parts, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();

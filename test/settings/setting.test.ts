@@ -1,7 +1,7 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
+import { failureOf } from "../thrown.ts";
 import { definitions, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();

@@ -2,9 +2,9 @@ import { writeFileSync } from "node:fs";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { SETTINGS, type SettingLimits } from "../../src/settings/kind.ts";
-import { failureOf } from "../archive/setting.ts";
 import { followSettings } from "../state-file/follow.ts";
 import { temporaryPaths } from "../store/folder.ts";
+import { failureOf } from "../thrown.ts";
 import { importSettings, type Parts, restore, save, tester, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { createDraft } from "../../src/ledger/draft.ts";
 import { refuseMoved, retryWhileMoved } from "../../src/settings/conflict.ts";
 import { knownItem } from "../../src/settings/item.ts";
-import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
+import { failureOf } from "../thrown.ts";
 import { defined, type Parts, save, tester, testParts } from "./parts.ts";
 import { baseOf, snapshotOf } from "./staged.ts";
 

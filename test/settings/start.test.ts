@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { SETTINGS } from "../../src/settings/kind.ts";
 import { startSettings } from "../../src/settings/start.ts";
-import { failureOf } from "../archive/setting.ts";
 import { temporaryPaths } from "../store/folder.ts";
+import { failureOf } from "../thrown.ts";
 import { type Parts, testParts } from "./parts.ts";
 
 const newPath = temporaryPaths();

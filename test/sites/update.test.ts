@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
-import { failureOf } from "../archive/setting.ts";
+import { failureOf } from "../thrown.ts";
 import { type Follower, type FollowerOptions, ORIGIN, startFollower } from "./follower.ts";
 import { following, mooring, site, useOneSite } from "./one-site.ts";
 import { startStandIn } from "./stand-in.ts";

@@ -11,9 +11,9 @@ import {
   withWebhookInput,
 } from "../../../src/incidents/webhook/input.ts";
 import { type Send, sendOnce } from "../../../src/incidents/webhook/send.ts";
-import { failureOf } from "../../archive/setting.ts";
 import { siteNames } from "../../sites/names.ts";
 import { startedForAll } from "../../started.ts";
+import { failureOf } from "../../thrown.ts";
 
 interface Received {
   readonly method: string | undefined;

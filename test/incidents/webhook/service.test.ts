@@ -9,10 +9,10 @@ import { createWebhookService } from "../../../src/incidents/webhook/service.ts"
 import { createSealer } from "../../../src/secrets/sealer.ts";
 import { MASK } from "../../../src/settings/value.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
-import { failureOf } from "../../archive/setting.ts";
 import { siteNames } from "../../sites/names.ts";
 import { startedForEach } from "../../started.ts";
 import { temporaryPaths } from "../../store/folder.ts";
+import { failureOf } from "../../thrown.ts";
 
 const translations = () => (text: string) => text;
 const newPath = temporaryPaths();

@@ -9,8 +9,8 @@ import type { SecretsMode } from "../../../src/archive/document.ts";
 import type { ImportOptions } from "../../../src/archive/import.ts";
 import { FLAG } from "../../../src/settings/item.ts";
 import { SETTINGS } from "../../../src/settings/kind.ts";
-import { failureOf } from "../../archive/setting.ts";
 import { temporaryPaths } from "../../store/folder.ts";
+import { failureOf } from "../../thrown.ts";
 import {
   definitions,
   importSettings,

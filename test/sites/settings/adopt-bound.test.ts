@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { failureOf } from "../../archive/setting.ts";
+import { failureOf } from "../../thrown.ts";
 import { ALL, ORIGIN } from "../follower.ts";
 import { add, anotherFollower, mooring, service, site, useOneSite } from "../one-site.ts";
 
