@@ -59,7 +59,7 @@ interface Early {
 }
 
 /** Early requests by address; each response is used once. */
-const asked = new Map<string, Early>();
+const requests = new Map<string, Early>();
 
 const token = keptToken();
 if (token !== undefined) {
@@ -80,13 +80,13 @@ function ask(path: string, token: string, message: readonly number[]): void {
   const response = fetch(services + path, { method: "POST", headers, body });
   // Handled by the caller that takes the response.
   response.catch(() => undefined);
-  asked.set(services + path, { headers, body, response });
+  requests.set(services + path, { headers, body, response });
 }
 
 /** Like fetch; returns the answer to an identical call that is in progress. */
 export const fetchOnce: typeof fetch = (input, init) => {
-  const early = asked.get(String(input));
-  asked.delete(String(input));
+  const early = requests.get(String(input));
+  requests.delete(String(input));
   return early && isSame(early, init) ? early.response : fetch(input, init);
 };
 

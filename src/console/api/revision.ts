@@ -17,7 +17,7 @@ export const makers = signal<ReadonlyMap<bigint, Maker>>(new Map());
 /** Number of the newest revisions read at once. */
 const PAGE = 200;
 /** Revisions that have been requested, so that many rows cause one request. */
-const asked = new Set<bigint>();
+const requested = new Set<bigint>();
 let newest: Promise<void> | undefined;
 
 export function rememberRevisions(revisions: readonly Revision[]): void {
@@ -37,8 +37,8 @@ export function rememberRevision(
  * Reads the actor of a revision, which may have been deleted, alone or with the newest revisions.
  */
 export async function loadMaker(revision: bigint): Promise<void> {
-  if (makers.peek().has(revision) || asked.has(revision) || !may("history:read")) return;
-  asked.add(revision);
+  if (makers.peek().has(revision) || requested.has(revision) || !may("history:read")) return;
+  requested.add(revision);
   try {
     newest ??= settingService
       .listRevisions({ pageSize: PAGE })

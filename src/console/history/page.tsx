@@ -62,7 +62,7 @@ function Timeline({ title }: { readonly title: string }) {
   const oldest = useSignal(0n);
   const failure = useSignal<Failure | undefined>(undefined);
   const picked = useSignal<readonly bigint[]>([]);
-  const asked = requestOf(query);
+  const request = requestOf(query);
   const { data: sites = [] } = useCall(siteNames, []);
   const filters = JSON.stringify(Object.fromEntries(query));
 
@@ -72,7 +72,7 @@ function Timeline({ title }: { readonly title: string }) {
     reads.current += 1;
     const number = reads.current;
     try {
-      const page = await settingService.listRevisions({ ...asked, pageSize: PAGE, pageToken });
+      const page = await settingService.listRevisions({ ...request, pageSize: PAGE, pageToken });
       // An answer to an earlier request must not replace a later one.
       if (number !== reads.current) return;
       const known = shownFor.current === filters ? (revisions.peek() ?? []) : [];

@@ -29,9 +29,9 @@ export function MountActions({
   readonly mount: Mount;
   readonly info: DriverInfo | undefined;
 }) {
-  const asked = useSignal<"copy" | "rename" | "delete" | undefined>(undefined);
+  const openDialog = useSignal<"copy" | "rename" | "delete" | undefined>(undefined);
   const close = (): void => {
-    asked.value = undefined;
+    openDialog.value = undefined;
   };
   return (
     <>
@@ -41,7 +41,7 @@ export function MountActions({
           <Button
             key={action}
             onClick={() => {
-              asked.value = action;
+              openDialog.value = action;
             }}
           >
             {t(label)}
@@ -53,10 +53,10 @@ export function MountActions({
           {t("page.history")}
         </a>
       )}
-      {(asked.value === "copy" || asked.value === "rename") && (
-        <NameDialog action={asked.value} mount={mount} onClose={close} />
+      {(openDialog.value === "copy" || openDialog.value === "rename") && (
+        <NameDialog action={openDialog.value} mount={mount} onClose={close} />
       )}
-      {asked.value === "delete" && (
+      {openDialog.value === "delete" && (
         <DeleteDialog
           name={mount.name}
           question={t("mount.deleteQuestion")}

@@ -49,10 +49,10 @@ export function SiteDialog(props: {
   /** Names that are left out of the change. */
   const left = useSignal<ReadonlySet<string>>(new Set());
   const reason = useSignal("");
-  const asked = useSignal<SiteAction | undefined>(undefined);
+  const chosen = useSignal<SiteAction | undefined>(undefined);
   const names = useSiteNames();
   const plan = useTask(async (signal) => {
-    const action = asked.peek();
+    const action = chosen.peek();
     if (action === undefined) return;
     planned.value = undefined;
     const results = await action.plan(site.peek(), { signal, timeoutMs: PATIENCE });
@@ -115,7 +115,7 @@ export function SiteDialog(props: {
             key={each.preview}
             disabled={isBusy || site.value === ""}
             onClick={() => {
-              asked.value = each;
+              chosen.value = each;
               plan.start();
             }}
           >

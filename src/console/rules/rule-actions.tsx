@@ -13,9 +13,9 @@ import { go, href } from "../shell/location.ts";
 
 /** Actions on one folder rule. */
 export function RuleActions({ rule }: { readonly rule: Rule }) {
-  const asked = useSignal<"move" | "delete" | undefined>(undefined);
+  const openDialog = useSignal<"move" | "delete" | undefined>(undefined);
   const close = (): void => {
-    asked.value = undefined;
+    openDialog.value = undefined;
   };
   return (
     <>
@@ -24,7 +24,7 @@ export function RuleActions({ rule }: { readonly rule: Rule }) {
           <Button
             key={action}
             onClick={() => {
-              asked.value = action;
+              openDialog.value = action;
             }}
           >
             {t(action === "move" ? "rule.move" : "mount.delete")}
@@ -35,8 +35,8 @@ export function RuleActions({ rule }: { readonly rule: Rule }) {
           {t("page.history")}
         </a>
       )}
-      {asked.value === "move" && <MoveDialog rule={rule} onClose={close} />}
-      {asked.value === "delete" && (
+      {openDialog.value === "move" && <MoveDialog rule={rule} onClose={close} />}
+      {openDialog.value === "delete" && (
         <DeleteDialog
           name={rule.path}
           question={t("rule.deleteQuestion")}

@@ -12,9 +12,9 @@ const EMPTY = { key: "", type: "string", options: "", help: "", value: "", visib
 
 /** Creates a custom setting, for the operator's own clients. */
 export function NewSetting() {
-  const asked = useSignal(false);
+  const isDialogOpen = useSignal(false);
   const ask = (open: boolean): void => {
-    asked.value = open;
+    isDialogOpen.value = open;
   };
   const input = useSignal(EMPTY);
   const wrong = useSignal<readonly string[]>([]);
@@ -57,7 +57,7 @@ export function NewSetting() {
       <Button icon="add" onClick={() => ask(true)}>
         {t("new.open")}
       </Button>
-      {asked.value && (
+      {isDialogOpen.value && (
         <Dialog title={t("new.title")} onClose={() => ask(false)}>
           <form
             class="block-form"

@@ -46,7 +46,7 @@ export function SiteDifferences(props: {
   /** Settings that are left out of the next action. */
   const left = useSignal<ReadonlySet<string>>(new Set());
   const connects = useSignal(false);
-  const asked = useSignal<"adopt" | "sync" | undefined>(undefined);
+  const openDialog = useSignal<"adopt" | "sync" | undefined>(undefined);
   const { data, failure, again } = useCall(
     (signal) => siteService.compareSite({ name, all: all.value }, { signal }),
     [name, reloads, all.value],
@@ -122,7 +122,7 @@ export function SiteDifferences(props: {
               <Button
                 disabled={busy.value || count === 0}
                 onClick={() => {
-                  asked.value = "adopt";
+                  openDialog.value = "adopt";
                 }}
               >
                 {t("site.adopt", { count })}
@@ -132,7 +132,7 @@ export function SiteDifferences(props: {
               <Button
                 disabled={busy.value || count === 0}
                 onClick={() => {
-                  asked.value = "sync";
+                  openDialog.value = "sync";
                 }}
               >
                 {t("site.sync", { count })}
@@ -160,16 +160,16 @@ export function SiteDifferences(props: {
           </div>
         </div>
       )}
-      {asked.value !== undefined && (
+      {openDialog.value !== undefined && (
         <Confirm
-          title={t(`site.${asked.value}Title`, { site: name })}
-          action={t(`site.${asked.value}`, { count })}
-          onAction={asked.value === "adopt" ? adopt : sync}
+          title={t(`site.${openDialog.value}Title`, { site: name })}
+          action={t(`site.${openDialog.value}`, { count })}
+          onAction={openDialog.value === "adopt" ? adopt : sync}
           onClose={() => {
-            asked.value = undefined;
+            openDialog.value = undefined;
           }}
         >
-          <p>{t(`site.${asked.value}About`, { site: name })}</p>
+          <p>{t(`site.${openDialog.value}About`, { site: name })}</p>
           <p class="mono small">{keys.join(", ")}</p>
         </Confirm>
       )}

@@ -85,7 +85,7 @@ function SiteActions(props: {
 }) {
   const { site, act } = props;
   const { name, mode, paused, upstream } = site;
-  const asksRemoval = useSignal(false);
+  const isDialogOpen = useSignal(false);
   const planned = useSignal<PlannedChange | undefined>(undefined);
   const follows = mode === SiteMode.FOLLOW;
   const afterLast = useOneByOne();
@@ -131,7 +131,7 @@ function SiteActions(props: {
       {!upstream && may("sites:manage") && (
         <Button
           onClick={() => {
-            asksRemoval.value = true;
+            isDialogOpen.value = true;
           }}
         >
           {t("site.forget")}
@@ -149,13 +149,13 @@ function SiteActions(props: {
           <Effects effects={planned.value.effects} />
         </Confirm>
       )}
-      {asksRemoval.value && (
+      {isDialogOpen.value && (
         <Confirm
           title={t("site.forget")}
           action={t("site.forgetNow")}
           onAction={() => siteService.deleteSite({ name }).then(() => go(href("sites")))}
           onClose={() => {
-            asksRemoval.value = false;
+            isDialogOpen.value = false;
           }}
         >
           {t("site.forgetQuestion")}

@@ -22,7 +22,7 @@ const PATIENCE = 300_000;
 export function SiteMounts({ site: { name, status } }: { readonly site: Site }) {
   const found = useSignal<readonly MountResult[] | undefined>(undefined);
   const written = useSignal<readonly MountStatus[]>([]);
-  const asked = useSignal(false);
+  const isDialogOpen = useSignal(false);
   const comparison = useTask(async (signal) => {
     const reply = await mountService.compareMounts({ site: name }, { signal });
     found.value = reply.results.filter(({ outcome }) => outcome !== "unchanged");
@@ -59,7 +59,7 @@ export function SiteMounts({ site: { name, status } }: { readonly site: Site }) 
             <Button
               disabled={sync.busy}
               onClick={() => {
-                asked.value = true;
+                isDialogOpen.value = true;
               }}
             >
               {t("site.syncMounts")}
@@ -86,13 +86,13 @@ export function SiteMounts({ site: { name, status } }: { readonly site: Site }) 
           </Notice>
         )}
       </div>
-      {asked.value && (
+      {isDialogOpen.value && (
         <Confirm
           title={t("site.syncMounts")}
           action={t("site.syncMountsNow")}
           onAction={async () => sync.start()}
           onClose={() => {
-            asked.value = false;
+            isDialogOpen.value = false;
           }}
         >
           <SyncPreview site={name} />

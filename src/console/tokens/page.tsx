@@ -140,10 +140,10 @@ function PrincipalSheet(props: {
 }) {
   const { principal, tokens, onChange } = props;
   const { name, kind, disableTime } = principal;
-  const asked = useSignal(false);
+  const isDialogOpen = useSignal(false);
   const isPerson = kind === PrincipalKind.PERSON;
   const close = (): void => {
-    asked.value = false;
+    isDialogOpen.value = false;
   };
   return (
     <section class="sheet" aria-label={name}>
@@ -157,7 +157,7 @@ function PrincipalSheet(props: {
             <a class="button bare" href={href("tokens", { new: "1", for: name })}>
               {t("tokens.new")}
             </a>
-            <Button kind="bare" onClick={() => (asked.value = true)}>
+            <Button kind="bare" onClick={() => (isDialogOpen.value = true)}>
               {t("principal.disable")}
             </Button>
           </span>
@@ -169,7 +169,7 @@ function PrincipalSheet(props: {
           <TokenItem key={token.id} token={token} onChange={onChange} />
         ))}
       </ul>
-      {asked.value && (
+      {isDialogOpen.value && (
         <Confirm
           title={t("principal.disableTitle", { name })}
           action={t("principal.disableNow")}
@@ -190,7 +190,7 @@ const OPEN: readonly TokenState[] = ["active", "soon", "replaced"];
 function TokenItem(props: { readonly token: Token; readonly onChange: () => void }) {
   const { token, onChange } = props;
   const { id, comment, scopes, limits } = token;
-  const asked = useSignal(false);
+  const isDialogOpen = useSignal(false);
   const state = stateOf(token);
   const isOwn = rights.value?.tokenId === id;
   // A token can grant only its own scopes.
@@ -239,19 +239,19 @@ function TokenItem(props: { readonly token: Token; readonly onChange: () => void
                   {t("token.rotate")}
                 </a>
               )}
-              <Button kind="bare" onClick={() => (asked.value = true)}>
+              <Button kind="bare" onClick={() => (isDialogOpen.value = true)}>
                 {t("token.revoke")}
               </Button>
             </>
           )}
         </div>
       </div>
-      {asked.value && (
+      {isDialogOpen.value && (
         <Confirm
           title={t("token.revokeTitle", { name: comment || id })}
           action={t("token.revokeNow")}
           onAction={() => accessService.revokeToken({ id }).then(onChange)}
-          onClose={() => (asked.value = false)}
+          onClose={() => (isDialogOpen.value = false)}
         >
           {t("token.revokeQuestion")}
           {isOwn && ` ${t("token.isOwn")}`}

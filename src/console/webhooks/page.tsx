@@ -95,7 +95,7 @@ function OneWebhook({
   readonly onChange: () => void;
 }) {
   const { name, format, target, classes, sites, disabled } = webhook;
-  const isAsked = useSignal(false);
+  const isDialogOpen = useSignal(false);
   const isOpen = useSignal(false);
   const busy = useSignal(false);
   const wrong = useSignal("");
@@ -155,7 +155,7 @@ function OneWebhook({
           <Button onClick={() => refine({ edit: name })}>{t("webhook.edit")}</Button>
           <Button
             onClick={() => {
-              isAsked.value = true;
+              isDialogOpen.value = true;
             }}
           >
             {t("mount.delete")}
@@ -164,13 +164,13 @@ function OneWebhook({
       </div>
       {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
       {isOpen.value && <Deliveries webhook={name} reloads={reloads.value} />}
-      {isAsked.value && (
+      {isDialogOpen.value && (
         <Confirm
           title={t("webhook.delete", { name })}
           action={t("mount.deleteNow")}
           onAction={() => webhookService.deleteWebhook({ name }).then(onChange)}
           onClose={() => {
-            isAsked.value = false;
+            isDialogOpen.value = false;
           }}
         >
           {t("webhook.deleteQuestion")}
