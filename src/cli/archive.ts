@@ -12,7 +12,7 @@ import {
 import { quote } from "../config/complaint.ts";
 import { choice } from "../config/value.ts";
 import { SERVER_OWN_KEYS } from "../settings/server-own.ts";
-import { type Arguments, counted } from "./argument.ts";
+import { type Arguments, counted, listItems } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
 import { confirmed, replacedSecretsOf } from "./effect.ts";
 import { CliFailure, EXIT, usage } from "./failure.ts";
@@ -55,7 +55,7 @@ export const EXPORT = { work: "export", interruptNote: "nothing was written" };
 
 /** Parts in `--only`. */
 export function readOnly(args: Arguments): readonly string[] {
-  return args.texts("only").flatMap((text) => text.split(",").flatMap((part) => part.trim() || []));
+  return args.texts("only").flatMap((text) => listItems(text, "--only"));
 }
 
 /**
@@ -221,7 +221,7 @@ export function endImport(run: CommandRun, reply: ImportReply): void {
 
 /** `--site`: names of sites here (`OLD=NEW`), and sites of new mounts. */
 function readSiteChoice(args: Arguments) {
-  const texts = (args.text("site") ?? "").split(",").flatMap((text) => text.trim() || []);
+  const texts = listItems(args.text("site"), "--site");
   const siteNames = Object.fromEntries(
     texts.flatMap((text): [string, string][] => {
       const [old = "", name, ...rest] = text.split("=");

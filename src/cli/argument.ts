@@ -202,6 +202,25 @@ export function revisionNumber(text: string, what: string): bigint {
   throw usage(`${what} ${quote(text)} is not the number of a revision, such as 12`);
 }
 
+/**
+ * Items of a list with commas; none if it is absent.
+ *
+ * @throws CliFailure (usage) for a list without items, such as `,`: no items would often mean all.
+ */
+export function listItems(text: string | undefined, what: string): string[] {
+  if (text === undefined) return [];
+  const items = text.split(",").flatMap((item) => item.trim() || []);
+  if (items.length > 0) return items;
+  throw usage(`${what} ${quote(text)} has no items: write them separated by commas`);
+}
+
+/** @throws CliFailure (usage) for a name that several of the arguments `NAME=VALUE` or `NAME` have. */
+export function refuseRepeated(given: readonly string[]): void {
+  const names = given.map((text) => text.replace(/=.*$/s, ""));
+  const repeated = names.find((name, at) => names.indexOf(name) !== at);
+  if (repeated !== undefined) throw usage(`${quote(repeated)} is given more than once`);
+}
+
 /** Parses a count from 1 to `max`. @throws CliFailure (usage). */
 export function count(text: string, what: string, max: number): number {
   const number = /^\d{1,9}$/.test(text) ? Number(text) : 0;

@@ -15,7 +15,7 @@ import { type SiteChoice, SiteChoiceSchema } from "../../gen/mooring/v1/site_cho
 import { quote } from "../config/complaint.ts";
 import { ownValue, setOwn } from "../own-value.ts";
 import { suggestion } from "../suggestion.ts";
-import { localTime } from "./argument.ts";
+import { localTime, refuseRepeated } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
 import { usage } from "./failure.ts";
 import { readValue } from "./file.ts";
@@ -178,6 +178,7 @@ export async function readMountMembers(
   driver: string,
   before?: Mount,
 ): Promise<void> {
+  refuseRepeated(members);
   const { info } = await (await run.connectTo(DriverService)).getDriver({ driver });
   const common = new Map((info?.common ?? []).map((item) => [item.name, item]));
   const items = new Map((info?.additional ?? []).map((item) => [item.name, item]));
@@ -221,6 +222,8 @@ export async function readMountMembers(
     const override = ownValue(overrides, site);
     if (override !== undefined) setOwn(input.overrides, site, override);
   }
+  // The values of a site are sent as a whole: those of another client are not replaced.
+  if (changed.size > 0 && before !== undefined) input.expectedEtag = before.etag;
 }
 
 /** Reads `ITEM=VALUE` or `ITEM@SITE=VALUE`. @throws CliFailure (usage). */

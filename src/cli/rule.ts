@@ -12,6 +12,7 @@ import {
 import { quote } from "../config/complaint.ts";
 import { ownValue, setOwn } from "../own-value.ts";
 import { suggestion } from "../suggestion.ts";
+import { listItems, refuseRepeated } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
 import { usage } from "./failure.ts";
 import { readSites, sitesText, textOf } from "./mount.ts";
@@ -134,6 +135,7 @@ export async function readRuleMembers(
   members: readonly string[],
   before?: Rule,
 ): Promise<void> {
+  refuseRepeated(members);
   const overrides = structuredClone(before?.overrides ?? {});
   for (const member of members) {
     const [, name = "", site, text] = /^([^=@]+)(?:@([^=]+))?(?:=(.*))?$/s.exec(member) ?? [];
@@ -160,6 +162,8 @@ export async function readRuleMembers(
     if (given === undefined) delete values[field];
     else values[field] = known === undefined ? given : memberValue(name, known, given);
     setOwn(input.overrides, site, override);
+    // The values of a site are sent as a whole: those of another client are not replaced.
+    if (before !== undefined) input.expectedEtag = before.etag;
   }
 }
 
@@ -167,13 +171,7 @@ export async function readRuleMembers(
 function memberValue(name: string, { type }: Member, text: string): Value {
   if (type === "text") return text;
   if (type === "list")
-    return fromJson(
-      ListValueSchema,
-      text
-        .split(",")
-        .map((user) => user.trim())
-        .filter((user) => user !== ""),
-    );
+    return fromJson(ListValueSchema, listItems(text === "" ? undefined : text, name));
   if (!["true", "false", ""].includes(text)) throw usage(`${name} must be true or false`);
   return text === "true";
 }

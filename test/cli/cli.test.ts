@@ -72,6 +72,20 @@ describe("an invalid command line", () => {
     [["diff", "1", "2", "3"], "diff takes 2 arguments"],
     [["list", "--chnged"], "did you mean --changed?"],
     [["list", "--limit", "3"], 'unknown flag "--limit"'],
+    [["token", "create", "a", "--scopes", "settings:read", "--limits", ","], '--limits "," has no'],
+    [["token", "create", "a", "--scopes", ", ,"], '--scopes ", ," has no items'],
+    [["export", "--only", ",,"], '--only ",," has no items'],
+    [["import", "a.json", "--only", "mounts", "--only", ","], '--only "," has no items'],
+    [["audit", "list", "--method", ","], '--method "," has no items'],
+    [["audit", "list", "--outcome", ","], '--outcome "," has no items'],
+    [["rule", "create", "/a", "read_users=,"], 'read_users "," has no items'],
+    [["rule", "create", "/a", "hide=a", "hide=b"], '"hide" is given more than once'],
+    [["rule", "create", "/a", "hide@b=a", "hide@b"], '"hide@b" is given more than once'],
+    [
+      ["mount", "create", "a", "/a", "Local", "order=1", "order=2"],
+      '"order" is given more than once',
+    ],
+    [["site", "set", "a", "mode=follow", "mode=observe"], '"mode" is given more than once'],
   ])("%j ends with 2 and suggests the nearest name", async (args, reason) => {
     const { code, out, err } = await run(args);
     expect({ code, out }).toEqual({ code: 2, out: "" });

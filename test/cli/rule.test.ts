@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
 import { service, useService } from "./service.ts";
@@ -135,3 +136,30 @@ test("delete takes patterns, and shows what they match", async () => {
   expect((await cli("list")).out).toMatch(/^\/kept /m);
   expect((await cli("list")).out).not.toContain("/old/");
 });
+
+test.each([
+  [["rule", "create", "/two"], "hide@home", "readme@home"],
+  [
+    ["mount", "create", "two", "/two", "Local", "root_folder_path=/srv"],
+    "order@home",
+    "remark@home",
+  ],
+])(
+  "a change of values for a site does not undo one that another client has just made: %j",
+  async (made, ours, theirs) => {
+    expect((await service.cli(made)).code).toBe(0);
+    const [noun = "", , name = ""] = made;
+    const set = (member: string, stdin?: Readable) =>
+      service.cli([noun, "set", name, member, "--yes"], stdin && { world: { stdin } });
+    // The command reads its value after the record.
+    const late = Readable.from(
+      (async function* () {
+        await set(`${theirs}=7`);
+        yield "7";
+      })(),
+    );
+    const refused = await set(`${ours}=@-`, late);
+    expect(refused).toMatchObject({ code: 7, err: expect.stringContaining(name) });
+    expect((await service.cli([noun, "get", name])).out).toMatch(new RegExp(`${theirs} +7`));
+  },
+);

@@ -12,7 +12,7 @@ import {
   RotateTokenResponseSchema,
   WhoAmIResponseSchema,
 } from "../../../gen/mooring/v1/access_service_pb.js";
-import { localTime, pointInTime, untilText } from "../argument.ts";
+import { listItems, localTime, pointInTime, untilText } from "../argument.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { writeNewFile } from "../file.ts";
@@ -21,14 +21,14 @@ import { canAsk, confirm } from "../prompt.ts";
 
 export async function createToken(run: CommandRun, [principal = ""]: readonly string[]) {
   const { args, output, connectTo, world } = run;
-  const scopes = listOf(args.text("scopes"));
+  const scopes = listItems(args.text("scopes"), "--scopes");
   if (scopes.length === 0)
     throw usage("--scopes is missing, such as --scopes settings:read,history:read");
   const expires = args.text("expires");
   const request = {
     principal,
     scopes,
-    limits: listOf(args.text("limits")),
+    limits: listItems(args.text("limits"), "--limits"),
     comment: args.text("comment") ?? "",
     neverExpires: expires === "never",
     ...(expires === undefined || expires === "never"
@@ -178,13 +178,6 @@ export const whoamiCommand: Command = {
 function untilOf(token: Token | undefined): string {
   if (token?.revokeTime !== undefined) return "revoked";
   return `${untilText(token?.expireTime)}${token?.expiresSoon ? " (expires soon)" : ""}`;
-}
-
-function listOf(text = ""): string[] {
-  return text
-    .split(",")
-    .map((part) => part.trim())
-    .filter((part) => part !== "");
 }
 
 /** Parses an expiry: a duration from now, such as `30d`, or a date. */

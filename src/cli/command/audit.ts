@@ -19,7 +19,7 @@ import {
   type Verifier,
 } from "../../audit/checkpoint.ts";
 import { quote } from "../../config/complaint.ts";
-import { count, counted, type FlagName, localTime, pointInTime } from "../argument.ts";
+import { count, counted, type FlagName, listItems, localTime, pointInTime } from "../argument.ts";
 import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { nameOf, readText, writeNewFile } from "../file.ts";
@@ -114,8 +114,8 @@ function filterOf({ args }: CommandRun) {
   return {
     actor: args.text("actor") ?? "",
     tokenId: args.text("token-id") ?? "",
-    methods: listOf(args.text("method")),
-    outcomes: listOf(args.text("outcome")),
+    methods: listItems(args.text("method"), "--method"),
+    outcomes: listItems(args.text("outcome"), "--outcome"),
     subject: args.text("subject") ?? "",
   };
 }
@@ -217,10 +217,6 @@ async function writeCheckpoint({ args, output, world, connectTo, notice }: Comma
   const force = args.is("force");
   await writeNewFile(resolve(world.cwd, path), async () => textOf(await read()), { force });
   notice(`the checkpoint is in ${path}: copy it to another machine`);
-}
-
-function listOf(text: string | undefined): string[] {
-  return (text ?? "").split(",").filter((part) => part !== "");
 }
 
 // Actions verify and export of the command audit, which read all rows.

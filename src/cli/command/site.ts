@@ -14,7 +14,7 @@ import {
   UpdateSiteResponseSchema,
   WatchSitesResponseSchema,
 } from "../../../gen/mooring/v1/site_service_pb.js";
-import { count, counted, countedDiffers } from "../argument.ts";
+import { count, counted, countedDiffers, refuseRepeated } from "../argument.ts";
 import { type Action, type Command, type CommandRun, runAction } from "../command.ts";
 import { checkDays, legend, readStrips, stripText } from "../day-strip.ts";
 import { confirmed, effectLine, writeResults as writeRecordResults } from "../effect.ts";
@@ -219,6 +219,7 @@ async function sync(run: CommandRun, [name = "", ...keys]: readonly string[]): P
 
 async function set(run: CommandRun, [name = "", ...members]: readonly string[]): Promise<void> {
   const { args, output, connectTo, notice } = run;
+  refuseRepeated(members);
   const client = await connectTo(SiteService);
   const { site: before } = await client.getSite({ name });
   const input = create(SiteInputSchema, {
