@@ -1,5 +1,6 @@
 import type { AuditOrigin } from "../../audit/entry.ts";
 import { checkManaged } from "../../messages/managed.ts";
+import { onSite } from "../on-site.ts";
 import type { KindResult } from "../record-effect.ts";
 import type { SettingSync } from "../settings/sync.ts";
 import type { Site } from "../site.ts";
@@ -25,7 +26,7 @@ export function deleteSite(deps: DeleteDeps): SiteService["delete"] {
     const planned = await leave(site, origin, true);
     if (dryRun) return planned;
     const audit = [noted(deps, origin, site, {})];
-    await settings.exclusive(site.id, () => registry.delete(site.id, audit));
+    await onSite(settings.exclusive(site.id, () => registry.delete(site.id, audit)));
     // Only now: a record that leaves an existing site is removed from its server.
     return leave(site, origin, false);
   };
