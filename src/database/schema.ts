@@ -166,7 +166,7 @@ interface SiteTable {
 }
 
 /** State of a site's settings, as JSON. */
-interface SiteStateTable {
+export interface SiteStateTable {
   site_id: string;
   /** Grows by one with each write. */
   version: number;

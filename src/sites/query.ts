@@ -4,7 +4,7 @@ import { unlessTaken } from "../database/error.ts";
 import { dropLease, takeLease } from "../database/job.ts";
 import { markSites, sitesVersion } from "../database/meta-query.ts";
 import type { LockRows } from "../database/row-lock.ts";
-import type { Database, SiteRow } from "../database/schema.ts";
+import type { Database, SiteRow, SiteStateTable } from "../database/schema.ts";
 import type { HashedStates } from "../ledger/history-query.ts";
 import { readEvents, writeEvents } from "./log-query.ts";
 import { isSameSite, type SiteStore, type StoredSite, type StoredSiteState } from "./store.ts";
@@ -80,12 +80,7 @@ export function createSiteStore(deps: SiteQueryDeps): SiteStore {
     states: () =>
       attempt(async () => {
         const rows = await db.selectFrom("site_state").selectAll().execute();
-        return rows.map(({ site_id, version, applied_revision, state }) => ({
-          siteId: site_id,
-          version,
-          appliedRevision: applied_revision,
-          state,
-        }));
+        return rows.map(stateFromRow);
       }),
     record: (records) =>
       writing(async (trx) => {
@@ -171,6 +166,15 @@ async function writeState(
 
 function siteFromRow({ paused, upstream, ...rest }: SiteRow): StoredSite {
   return { ...rest, paused: paused === 1, upstream: upstream === 1 };
+}
+
+function stateFromRow({
+  site_id: siteId,
+  version,
+  applied_revision: appliedRevision,
+  state,
+}: SiteStateTable): StoredSiteState {
+  return { siteId, version, appliedRevision, state };
 }
 
 function siteToRow({ paused, upstream, ...rest }: StoredSite): SiteRow {

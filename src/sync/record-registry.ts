@@ -2,7 +2,7 @@ import { reviveText, type Text } from "../messages/message.ts";
 import { createTicks } from "../ticks.ts";
 import { createBatches } from "./batch.ts";
 import { createStateRequests, permitsWrites, type StateRequest } from "./record-request.ts";
-import { REQUEST, type RecordStateStore } from "./record-state-store.ts";
+import { REQUEST, type RecordStateStore, type StoredState } from "./record-state-store.ts";
 
 /**
  * Time for which states of several sites are collected for one transaction, in milliseconds: on
@@ -101,13 +101,33 @@ function setAll<V extends object>(
     else all.set(name, Object.freeze(value));
 }
 
+/** States that a site's rows contain; those of requests are left out. */
+async function statesFromRows<S extends object, T extends SiteRecords, L extends object>(
+  rows: readonly StoredState[],
+  { newState, newSite, isListing = () => false }: RegistryKind<S, T>,
+) {
+  const ticks = createTicks();
+  let site: T | undefined;
+  const records = new Map<string, S>();
+  const listings = new Map<string, L>();
+  for (const { name, state } of rows) {
+    if (name.startsWith(REQUEST)) continue;
+    if (ticks.isDue()) await ticks.next();
+    const value = JSON.parse(state, reviveText);
+    if (isListing(name)) listings.set(name, Object.freeze(value));
+    else if (name === "") site = { ...newSite, ...value };
+    else records.set(name, Object.freeze({ ...newState, ...value }));
+  }
+  return { site, records, listings };
+}
+
 /** @param batch milliseconds for which states are collected. Default: 20. */
 export function createRecordRegistry<
   S extends object,
   T extends SiteRecords,
   L extends object = never,
 >(store: RecordStateStore, kind: RegistryKind<S, T>, batch = BATCH_TIME): RecordRegistry<S, T, L> {
-  const { newState, newSite, isListing = () => false } = kind;
+  const { newSite } = kind;
   const batched = createBatches(
     {
       record: async (changes: readonly Changes[]): Promise<readonly undefined[]> => {
@@ -124,21 +144,6 @@ export function createRecordRegistry<
   const listings = new Map<string, Map<string, L>>();
   /** Mark of each site whose states were read, and not written here since then. */
   const read = new Map<string, string>();
-  const readSite = async (siteId: string) => {
-    const ticks = createTicks();
-    let site: T | undefined;
-    const states = new Map<string, S>();
-    const listed = new Map<string, L>();
-    for (const { name, state } of await store.ofSite(siteId)) {
-      if (name.startsWith(REQUEST)) continue;
-      if (ticks.isDue()) await ticks.next();
-      const value = JSON.parse(state, reviveText);
-      if (isListing(name)) listed.set(name, Object.freeze(value));
-      else if (name === "") site = { ...newSite, ...value };
-      else states.set(name, Object.freeze({ ...newState, ...value }));
-    }
-    return { site, records: states, listings: listed };
-  };
   const listeners = new Set<(siteId: string) => void>();
   const listingListeners = new Set<Parameters<RecordRegistry<S, T, L>["onListing"]>[0]>();
   const ofSite = <V>(all: Map<string, Map<string, V>>, siteId: string): Map<string, V> => {
@@ -156,7 +161,7 @@ export function createRecordRegistry<
       for (const [siteId, mark] of marks)
         while (read.get(siteId) !== mark) {
           read.set(siteId, mark);
-          const stored = await readSite(siteId);
+          const stored = await statesFromRows<S, T, L>(await store.ofSite(siteId), kind);
           // States were written meanwhile, which may be newer.
           if (read.get(siteId) !== mark) continue;
           if (stored.site === undefined) sites.delete(siteId);
