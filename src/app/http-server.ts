@@ -40,9 +40,7 @@ export interface HttpServerOptions {
    * Handles requests for the upstream and returns true, or returns false. Undefined: no upstream. With an
    * upstream the server has no time limit for requests; the gateway limits its own.
    */
-  readonly elsewhere?:
-    | ((request: IncomingMessage, response: ServerResponse) => boolean)
-    | undefined;
+  readonly forward?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
 }
 
 /** Fastify on an HTTP server that does not listen itself. */
@@ -104,7 +102,7 @@ type BareServer = Omit<HttpParts, "fastify">;
 /** @param routing passes a request to Fastify. */
 function createBareServer(
   routing: RequestListener,
-  { requestId, requestTimeoutMs, maxHeaderBytes, elsewhere }: HttpServerOptions,
+  { requestId, requestTimeoutMs, maxHeaderBytes, forward }: HttpServerOptions,
 ): BareServer {
   let ending = false;
   /** Response that adds `Connection: close` when its headers are written, if the service stops. */
@@ -116,26 +114,26 @@ function createBareServer(
   }
   const handler: RequestListener = (request, response) => {
     if (settleTarget(request, response, requestId, refuse)) return;
-    if (elsewhere?.(request, response) === true) return;
+    if (forward?.(request, response) === true) return;
     drainUnreadBody(request, response);
     routing(request, response);
   };
-  const inTurn = limitPipelining(handler);
+  const pipelined = limitPipelining(handler);
   const server = createServer(
     {
       maxHeaderSize: maxHeaderBytes,
       // Longer than the gateway's limit of a body, whose error is more specific.
-      requestTimeout: elsewhere === undefined ? requestTimeoutMs + 1_000 : 0,
+      requestTimeout: forward === undefined ? requestTimeoutMs + 1_000 : 0,
       headersTimeout: Math.ceil(requestTimeoutMs / 2),
       keepAliveTimeout: KEEP_ALIVE,
       connectionsCheckingInterval: 1_000,
       requireHostHeader: false,
       ServerResponse: Announcing,
     },
-    inTurn,
+    pipelined,
   );
   // A client that expects 100 Continue gets it when the body is read.
-  server.on("checkContinue", inTurn);
+  server.on("checkContinue", pipelined);
   server.on("checkExpectation", refuseWith(417));
   server.on("connect", ({ headers }, socket) =>
     answerConnect(socket as Socket, requestId(sentId(headers))),

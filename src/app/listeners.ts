@@ -85,7 +85,7 @@ export async function createServers(
   const report = (error: unknown, request: { readonly id: string }): void =>
     log.error({ err: error, requestId: request.id }, "request failed");
   const http = createHttpServer({
-    elsewhere: forwardToUpstream(config, { ...deps, requestId }),
+    forward: forwardToUpstream(config, { ...deps, requestId }),
     requestId,
     cors: { origins: config.corsOrigins },
     maxHeaderBytes: config.maxHeaders,

@@ -1,7 +1,7 @@
 import type { Fingerprint } from "../secrets/fingerprint.ts";
 
 /** Number of characters of the hash in an etag, 6 bits each. */
-const HASH = 16;
+const HASH_LENGTH = 16;
 
 /** A record at the revision of its last change. */
 interface Recorded {
@@ -27,7 +27,7 @@ export function createRecordEtags({ of: hash }: Pick<Fingerprint, "of">): Record
   const of = ({ key, revision, content }: Recorded): string =>
     revision === 0
       ? NO_RECORD
-      : `${revision}.${hash(JSON.stringify([key, revision, content])).slice(-HASH)}`;
+      : `${revision}.${hash(JSON.stringify([key, revision, content])).slice(-HASH_LENGTH)}`;
   return {
     of,
     isOf: (etag, { key, content }) => {

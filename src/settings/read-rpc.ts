@@ -150,10 +150,10 @@ function createView(
   const list = (
     snapshot: Snapshot,
     asked: readonly number[],
-    { isLimited, kind, canReadItem }: Rights,
+    { isLimited, limitsKey, canReadItem }: Rights,
   ) => {
     const groups = groupsOf(snapshot, asked);
-    const key = `${groups?.join(",") ?? "all"}\n${isLimited ? kind : ""}`;
+    const key = `${groups?.join(",") ?? "all"}\n${isLimited ? limitsKey : ""}`;
     return lists(snapshot, key, () => {
       const items = groups?.length === 0 ? [] : service.list(groups ?? []);
       return asPart(
@@ -165,7 +165,7 @@ function createView(
           etag: etagOf(snapshot),
           languageCode,
         }),
-        isLimited ? `${part}\n${kind}` : part,
+        isLimited ? `${part}\n${limitsKey}` : part,
       );
     });
   };

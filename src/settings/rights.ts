@@ -21,8 +21,8 @@ export interface Rights extends ChangeRights {
   hides(item: Pick<SettingItem, "key" | "group" | "secret">): boolean;
   /** Reports whether the values of a change are sent as `********`. */
   isMaskedChange(change: Pick<StoredChange, "key" | "oldHashes" | "newHashes">): boolean;
-  /** Key that is equal for rights to the same settings. */
-  readonly kind: string;
+  /** The limits as one text, by which common events of streams are kept. */
+  readonly limitsKey: string;
   /** Reports whether a current setting is visible. */
   canRead(key: string): boolean;
   canReadItem(item: Pick<SettingItem, "key" | "group">): boolean;
@@ -54,7 +54,7 @@ export function rightsOf(grant: Grant, snapshot: () => Snapshot): Rights {
   return {
     isLimited,
     share: shareOf(grant),
-    kind: grant.limits.join("\n"),
+    limitsKey: grant.limits.join("\n"),
     isMasked,
     hides: (item) => isMasked(item) || (item.secret && !canReadItem(item)),
     isMaskedChange: ({ key, oldHashes, newHashes }) =>

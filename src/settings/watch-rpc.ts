@@ -80,7 +80,10 @@ export function watchImpl(
       const { signal } = context;
       const snapshot = snapshotIn(languageOf(context, languageCode));
       checkKeys(keys);
-      const { require, isLimited, kind, canRead, canReadChange } = rightsOfCaller(context, now);
+      const { require, isLimited, limitsKey, canRead, canReadChange } = rightsOfCaller(
+        context,
+        now,
+      );
       require(keys);
       const asked = new Set(keys);
       const isAsked = (key: string): boolean => asked.size === 0 || asked.has(key);
@@ -88,7 +91,7 @@ export function watchImpl(
         asked.size === 0 && !isLimited
           ? undefined
           : {
-              view: viewOf(kind, asked),
+              view: viewOf(limitsKey, asked),
               setting: ({ key }) => isAsked(key) && canRead(key),
               change: (change) => isAsked(change.key) && canReadChange(change),
             };
@@ -149,8 +152,8 @@ function checkKeys(keys: readonly string[]): void {
 }
 
 /** Short key for limits and keys, which is retained as long as the stream is open. */
-function viewOf(kind: string, keys: ReadonlySet<string>): string {
-  const text = JSON.stringify([kind, [...keys].sort()]);
+function viewOf(limitsKey: string, keys: ReadonlySet<string>): string {
+  const text = JSON.stringify([limitsKey, [...keys].sort()]);
   return createHash("sha256").update(text).digest("base64");
 }
 

@@ -128,10 +128,10 @@ describe("reads", () => {
     expect(free.canRead("boat")).toBe(true);
   });
 
-  test("have the same kind when they cover the same settings", () => {
-    expect(byLimits("key:a", "key:b").kind).toBe("key:a\nkey:b");
-    expect(byScopes("settings:read").kind).toBe(rights(ROOT).kind);
-    expect(byLimits("key:a").kind).not.toBe(byLimits("key:b").kind);
+  test("have the same key of limits when they cover the same settings", () => {
+    expect(byLimits("key:a", "key:b").limitsKey).toBe("key:a\nkey:b");
+    expect(byScopes("settings:read").limitsKey).toBe(rights(ROOT).limitsKey);
+    expect(byLimits("key:a").limitsKey).not.toBe(byLimits("key:b").limitsKey);
   });
 
   test("list at most five limits in a refusal", () => {

@@ -74,6 +74,12 @@ function etagOf({ url, secret: _, token, headers, ...shown }: Webhook): string {
   return contentEtag({ ...shown, ...masked });
 }
 
+/** An empty key leaves the one of the webhook: a new webhook has a random one. */
+function withoutEmptyKey(input: WebhookInput): WebhookInput {
+  const { secret, ...rest } = input;
+  return secret === "" ? rest : input;
+}
+
 export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
   const { store, registry, now } = deps;
   const notKnown = (name: string): ServiceError => {
@@ -113,8 +119,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       if (registry.all().length >= MAX_WEBHOOKS)
         throw failedPrecondition(message("TOO_MANY_WEBHOOKS", { most: MAX_WEBHOOKS }));
       const empty = newWebhook(deps.newId(), now(), origin.actor);
-      const { secret, ...rest } = input;
-      const webhook = withWebhookInput(empty, secret === "" ? rest : input, await deps.readSites());
+      const webhook = withWebhookInput(empty, withoutEmptyKey(input), await deps.readSites());
       await put("add", webhook, origin, ["name", "url", "secret"]);
       return webhook;
     },
@@ -127,8 +132,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
           Code.Aborted,
           message("WEBHOOK_CHANGED", { name, expected: expectedEtag.slice(0, 60) }),
         );
-      const { secret, ...rest } = input;
-      const given = secret === "" ? rest : input;
+      const given = withoutEmptyKey(input);
       const after = withWebhookInput(before, given, await deps.readSites());
       const changed = changedMembers(before, after, { input: given, reveals });
       if (changed.length === 0) return before;
