@@ -362,6 +362,7 @@ export const MESSAGES = {
   STATE_OK: "ok",
   STATE_WAITING: "waiting",
   STATE_DIFFERS: "differs",
+  STATE_DIFFER: "differ",
   STATE_FAILING: "failing",
   STATE_STUCK: "stuck",
   SITE_MOUNTS: "mounts: {states}",

@@ -119,7 +119,8 @@ export function countsText(records: Pick<RecordsOfSite, "counts">): string {
 function countsInWords({ counts }: Pick<RecordsOfSite, "counts">): Message | "" {
   const [first, ...rest] = STATES.flatMap((state) => {
     const count = counts[state] ?? 0;
-    return count > 0 ? [message("COUNT_IN_STATE", { count, state: message(WORDS[state]) })] : [];
+    const word = state === "differs" && count > 1 ? "STATE_DIFFER" : WORDS[state];
+    return count > 0 ? [message("COUNT_IN_STATE", { count, state: message(word) })] : [];
   });
   if (first === undefined) return "";
   return rest.reduce((all, next) => message("LISTED", { first: all, next }), first);

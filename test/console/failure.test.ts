@@ -27,6 +27,8 @@ test.each([
   ["sites[2].url", "sites[2].url：无效", "无效"],
   ["name", "name must have 1 to 64 characters", "must have 1 to 64 characters"],
   ["settings[0].value", "page_size: must be a number", "page_size: must be a number"],
+  ["page", "page_size: must be a number", "page_size: must be a number"],
+  ["page_size", "page_size：必须是整数", "必须是整数"],
 ])("the problem of %s is shown without its path", (field, description, shown) => {
   expect(failureOf(errorOf([field, description])).violations).toEqual([
     { field, description: shown },

@@ -105,6 +105,13 @@ test.each<[what: string, facts: Facts, state: string, cause: string, remedy: str
     "mount list --site home",
   ],
   [
+    "mounts that differ",
+    { site: { mode: "observe" }, mounts: { differs: 41 } },
+    "differs",
+    "mounts: 2 ok, 41 differ",
+    "mount list --site home",
+  ],
+  [
     "a rule that differs, and mounts that work",
     { site: { mode: "observe" }, rules: { differs: 1 } },
     "differs",

@@ -74,7 +74,9 @@ export function memberOf(field: string): string {
 }
 
 /** Description of a problem without the path of its field, which is shown at the field. */
-function withoutPath(field: string, description: string): string {
-  const isAtField = field !== "" && description.startsWith(field);
-  return isAtField ? description.slice(field.length).replace(/^[\s:：]+/, "") : description;
+export function withoutPath(field: string, description: string): string {
+  if (field === "" || !description.startsWith(field)) return description;
+  const rest = description.slice(field.length);
+  // A longer path that begins with this one stays.
+  return /^[\s:：]/.test(rest) ? rest.replace(/^[\s:：]+/, "") : description;
 }

@@ -57,6 +57,9 @@ export function EventItem({ of }: { readonly of: AuditEvent }) {
   );
 }
 
+/** Time in a detail, as the service writes it (RFC 3339 in UTC). */
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/;
+
 type Detail = Readonly<Record<string, unknown>>;
 
 function Facts({ of, detail }: { readonly of: AuditEvent; readonly detail: Detail }) {
@@ -83,7 +86,7 @@ function Facts({ of, detail }: { readonly of: AuditEvent; readonly detail: Detai
 
 /** Text of a member of the details. */
 function textOf(value: unknown): string {
-  if (typeof value === "string") return value;
+  if (typeof value === "string") return TIME.test(value) ? dateTime(Date.parse(value)) : value;
   const isList = Array.isArray(value) && value.every((one) => typeof one === "string");
   return isList ? value.join(", ") : JSON.stringify(value);
 }

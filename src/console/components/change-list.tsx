@@ -13,7 +13,7 @@ const KINDS = {
   [ChangeKind.DELETED]: "change.deleted",
 } as const;
 
-/** Change as it is shown: of a setting, or of a mount with its items. */
+/** Change as it is shown: of a setting, or of a mount or folder rule with its items. */
 export type ShownChange = Pick<
   SettingChange,
   "key" | "kind" | "oldValue" | "newValue" | "secret"
@@ -22,7 +22,7 @@ export type ShownChange = Pick<
 };
 
 /**
- * List of changes, one item per setting or mount.
+ * List of changes, one item per setting, mount or folder rule.
  *
  * @param undo if given, each item has an undo button.
  */
@@ -36,11 +36,11 @@ export function ChangeList(props: {
     <ul class="changes">
       {changes.map((change) => {
         const kind = KINDS[change.kind as keyof typeof KINDS];
-        const mount = mountOf(change.key);
+        const record = recordOf(change.key);
         return (
           <li key={change.key}>
             <div class="change-head">
-              <strong>{mount ?? labelOf(change)}</strong>
+              <strong>{record?.name ?? labelOf(change)}</strong>
               <RecordLink of={change.key} />
               {kind && <span class="badge">{t(kind)}</span>}
               {undo && (
@@ -52,7 +52,7 @@ export function ChangeList(props: {
                 />
               )}
             </div>
-            {mount === undefined ? <Values of={change} /> : <Items of={change.items ?? []} />}
+            {record === undefined ? <Values of={change} /> : <Items of={change.items ?? []} />}
           </li>
         );
       })}
@@ -60,7 +60,7 @@ export function ChangeList(props: {
   );
 }
 
-/** Changed items of a mount, one below the other. */
+/** Changed items of a mount or folder rule, one below the other. */
 function Items({ of }: { readonly of: readonly ItemChange[] }) {
   return (
     <dl class="change-items">
@@ -85,17 +85,24 @@ function Values({ of }: { readonly of: Pick<ItemChange, "oldValue" | "newValue" 
   return <p class="quiet">{t(newValue ? word : "change.secretCleared")}</p>;
 }
 
-/** Name of the mount with a key of the history; undefined: it is the key of a setting. */
-function mountOf(key: string): string | undefined {
-  return key.startsWith("mount:") ? key.slice("mount:".length) : undefined;
+/** Mount or folder rule with a key of the history; undefined: it is the key of a setting. */
+function recordOf(
+  key: string,
+): { readonly name: string; readonly address: string | undefined } | undefined {
+  const [, kind, name = ""] = /^(mount|rule):(.*)$/s.exec(key) ?? [];
+  if (kind === "mount")
+    return { name, address: may("mounts:read") ? href("mount", { name }) : undefined };
+  if (kind === "rule")
+    return { name, address: may("rules:read") ? href("rule", { path: name }) : undefined };
+  return undefined;
 }
 
-/** Key of the history, with a link to its setting or mount if the token may read it. */
+/** Key of the history, with a link to its setting or record if the token may read it. */
 export function RecordLink({ of }: { readonly of: string }) {
-  const name = mountOf(of);
-  if (name === undefined) return <SettingLink of={of} />;
+  const record = recordOf(of);
+  if (record === undefined) return <SettingLink of={of} />;
   const key = <code>{of}</code>;
-  return may("mounts:read") ? <a href={href("mount", { name })}>{key}</a> : key;
+  return record.address === undefined ? key : <a href={record.address}>{key}</a>;
 }
 
 /** Key of a setting, with a link to it if the token may read it. */

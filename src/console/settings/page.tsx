@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { connection, type Settings, settings, trouble } from "../api/live.ts";
 import { may, rights } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
@@ -47,6 +47,14 @@ export default function SettingsPage() {
   );
 }
 
+/** Scrolls a bar of buttons so that the chosen one is in its middle, as on a narrow page. */
+function centreChosen(bar: HTMLElement | null): void {
+  const chosen = bar?.querySelector('[aria-pressed="true"]');
+  if (!bar || !chosen) return;
+  const [outer, inner] = [bar.getBoundingClientRect(), chosen.getBoundingClientRect()];
+  bar.scrollLeft += inner.left + inner.width / 2 - (outer.left + outer.width / 2);
+}
+
 function SettingList({ known }: { readonly known: Settings }) {
   const { query } = place.value;
   // Computed once per state of the settings, not at every key press.
@@ -70,13 +78,15 @@ function SettingList({ known }: { readonly known: Settings }) {
   };
   const found = find(all, { ...search, group: everywhere ? undefined : group });
   const shown = focus === null ? found : found.filter(({ key }) => key === focus);
+  const bar = useRef<HTMLElement>(null);
+  useLayoutEffect(() => centreChosen(bar.current), [group, everywhere]);
   return (
     <>
       <PageHead title={t("page.settings")}>
         <SearchField value={text} name={t("settings.search")} hint={t("settings.searchIn")} />
       </PageHead>
       <div class="filters">
-        <nav aria-label={t("settings.groups")} class="groups">
+        <nav ref={bar} aria-label={t("settings.groups")} class="groups">
           {groups.map((one) => (
             <Button
               key={one}

@@ -3,7 +3,7 @@ import { effect } from "@preact/signals";
 import type { SettingChange } from "../../../gen/mooring/v1/setting_pb.js";
 import type { SaveSettingsResponse } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { settingService } from "../api/client.ts";
-import { type Failure, failureOf } from "../api/failure.ts";
+import { type Failure, failureOf, withoutPath } from "../api/failure.ts";
 import { asOwn, connection, reached } from "../api/live.ts";
 import { conflicts, discard, type Edit, edits, violations } from "./edit.ts";
 
@@ -88,7 +88,7 @@ function understood(of: Edits, thrown: unknown): Failure {
   const found = new Map<string, string>();
   for (const { field, description } of failure.violations) {
     const key = keys[Number(/^settings\[(\d+)\]/.exec(field)?.[1])];
-    if (key !== undefined) found.set(key, description.replace(`${key}: `, ""));
+    if (key !== undefined) found.set(key, withoutPath(key, description));
   }
   violations.value = found;
   return failure;

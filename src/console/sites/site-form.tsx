@@ -71,7 +71,7 @@ export function SiteForm(props: { readonly site?: Site; readonly onClose: () => 
       busy.value = false;
     }
   };
-  const title = site === undefined ? t("sites.add") : t("site.edit");
+  const title = site === undefined ? t("sites.add") : t("site.editTitle", { name: site.name });
   return (
     <RecordDialog
       title={title}

@@ -136,7 +136,7 @@ describe("a service", () => {
       await console.settings.saveSettings({ settings: [{ key: "site_title", value }] });
     await forget();
     expect(await page.getByText("Soon forgotten").count()).toBe(1);
-    await page.getByRole("link", { name: `Restore ${revision - 1n}` }).click();
+    await page.getByRole("link", { name: `Restore revision ${revision - 1n}` }).click();
     await page.getByText("has been deleted").waitFor();
     await page.getByRole("link", { name: "History" }).last().click();
     await page.getByText(/^Revisions before \d+ are no longer kept/).waitFor();

@@ -40,6 +40,16 @@ test("a folder rule is created, changed with its reason, moved and deleted", asy
   await page.getByRole("heading", { name: "/movies" }).waitFor();
   await page.getByRole("link", { name: "History", exact: true }).last().click();
   await page.getByText("rule:/movies").first().waitFor();
+  // A revision has the changed items of the rule, whose name is its path, and a link to it.
+  await visit(page, `history?revision=${revisions[0]?.revision}`);
+  const change = page.locator(".changes li");
+  await change.getByText("/films", { exact: true }).waitFor();
+  await change.getByText("readme", { exact: true }).waitFor();
+  await change.getByText("# Films").waitFor();
+  expect(await change.getByRole("link").getAttribute("href")).toMatch(/rule\?path=%2Ffilms$/);
+  await page
+    .getByRole("link", { name: `Restore revision ${(revisions[0]?.revision ?? 0n) - 1n}` })
+    .waitFor();
   await visit(page, "rule?path=/movies");
   await page.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("button", { name: "Delete now" }).click();

@@ -20,6 +20,6 @@ export const historyTexts = {
   },
   "history.swap": "Swap",
   "history.time": "Time",
-  "history.undoTo": "Restore {revision}",
+  "history.undoTo": "Restore revision {revision}",
   "history.wentBack": "Revision {to} was restored as revision {revision}.",
 } as const satisfies Readonly<Record<string, Message>>;

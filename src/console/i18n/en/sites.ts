@@ -27,6 +27,7 @@ export const sitesTexts = {
   "site.differences": "Differences: site and Mooring",
   "site.differs": "differs",
   "site.edit": "Edit",
+  "site.editTitle": "Edit {name}",
   "site.equal": "Confirm that the values are equal",
   "site.equalAbout": "No value needs to be adopted or written. After this the site can follow.",
   "site.excludeHint": "Settings that the site keeps, in the same form.",

@@ -73,7 +73,7 @@ export const tokensTexts = {
   "token.never": "never expires",
   "token.neverWarning":
     "A token that never expires is valid until it is revoked, even if it leaked unnoticed.",
-  "token.noComment": "no comment",
+  "token.noComment": "no purpose given",
   "token.noLimits": "Not available with limits.",
   "token.once": "This is the new token. It is shown only once: copy it now.",
   "token.own": "yours",
@@ -107,6 +107,6 @@ export const tokensTexts = {
   "tokens.noneFits": "No token matches.",
   "tokens.open": "Open",
   "tokens.search": "Search tokens",
-  "tokens.searchIn": "Search principals, comments, scopes, ids",
+  "tokens.searchIn": "Search principals, purposes, scopes, IDs",
   "tokens.soon": "Expires soon",
 } as const satisfies Readonly<Record<string, Message>>;
