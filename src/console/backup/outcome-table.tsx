@@ -60,7 +60,6 @@ export function OutcomeTable({ result }: { readonly result: RestoreBackupRespons
                 <th scope="col">{t("backup.part")}</th>
                 <th scope="col">{t("outcome.name")}</th>
                 <th scope="col">{t("outcome.label")}</th>
-                <th scope="col">{t("outcome.why")}</th>
               </tr>
             </thead>
             <tbody>
@@ -69,9 +68,9 @@ export function OutcomeTable({ result }: { readonly result: RestoreBackupRespons
                   <td>{partName(part)}</td>
                   <td>
                     <code>{name}</code>
+                    {why !== "" && <p class="quiet">{why}</p>}
                   </td>
                   <td>{t(`outcome.${outcome}`)}</td>
-                  <td class="quiet">{why}</td>
                 </tr>
               ))}
             </tbody>

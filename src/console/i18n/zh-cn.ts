@@ -427,7 +427,6 @@ export const zhCn: Messages = {
   "outcome.name": "名称",
   "outcome.skipped": "略去",
   "outcome.unchanged": "不变",
-  "outcome.why": "原因",
 
   "overview.attention": "需要留意",
   "overview.deprecated": "已不起作用，可以删除。",

@@ -58,7 +58,6 @@ export const backupTexts = {
   "outcome.name": "Name",
   "outcome.skipped": "Skipped",
   "outcome.unchanged": "Unchanged",
-  "outcome.why": "Reason",
 
   "stored.about":
     "A backup has everything of this Mooring and its servers, sealed with a passphrase. A restore shows its changes first.",
