@@ -13,7 +13,7 @@ import { isSecretItem } from "./input.ts";
 import { SITE_MOUNTS } from "./kind.ts";
 import type { Mount } from "./mount.ts";
 import { restoredMount } from "./restore.ts";
-import { changedNames, redirectedOf } from "./save.ts";
+import { changedNames, newlySharedNote, redirectedOf } from "./save.ts";
 
 export interface MountsKindDeps {
   /** All mounts, by name. */
@@ -61,6 +61,9 @@ export function mountsKind({
             reveals: grant.has("mounts:reveal"),
             isAdopted: false,
           }).map(({ field }) => field),
+        // As an import: a save needs the consent of its caller.
+        warning: (now, mount) =>
+          newlySharedNote(now, mount, { sites: sites(), reveals: grant.has("mounts:reveal") }),
         changedNames: (now, mount) => changedNames(now, mount, sites()),
       }),
   });

@@ -110,13 +110,31 @@ interface SavedMount extends CheckedRecord<Mount> {
 
 /** @throws FAILED_PRECONDITION for a credential that several sites would share, unless allowed. */
 function sharedNote({ before, record: mount, sent }: SavedMount, rules: SaveRules): Text {
+  const note = newlySharedNote(before, mount, rules, sent);
+  if (note === "" || rules.allowShared || rules.isDry) return note;
+  throw failedPrecondition(message("CREDENTIAL_SHARED_HINT", { name: mount.name, problem: note }));
+}
+
+/**
+ * Note that names credentials which several sites share after a change; empty: none, or as before.
+ *
+ * @param before undefined: the mount is new. @param sent items that the client sent.
+ */
+export function newlySharedNote(
+  before: Mount | undefined,
+  mount: Mount,
+  rules: SharingRules,
+  sent: CheckedMount["given"] = [],
+): Text {
   const shared = sharedItems(mount, rules, sent);
   const wasShared = before === undefined ? [] : sharedItems(before, rules, []);
   const isNew = shared.some((item) => !wasShared.includes(item)) || isRenewed(before, mount);
   if (shared.length === 0 || !isNew) return "";
-  const note = message("CREDENTIAL_SHARED", { items: shared.join(", ") });
-  if (rules.allowShared || rules.isDry) return note;
-  throw failedPrecondition(message("CREDENTIAL_SHARED_HINT", { name: mount.name, problem: note }));
+  return message("CREDENTIAL_SHARED", { items: shared.join(", ") });
+}
+
+interface SharingRules extends Pick<SaveRules, "reveals"> {
+  readonly sites: Pick<SiteNames, "ids">;
 }
 
 function resultOf(
@@ -144,7 +162,7 @@ function resultOf(
  */
 function sharedItems(
   mount: Mount,
-  { sites: known, reveals }: Pick<SaveRules, "sites" | "reveals">,
+  { sites: known, reveals }: SharingRules,
   sent: CheckedMount["given"],
 ): string[] {
   const sites = known.ids.filter((id) => isOnSite(mount, id));

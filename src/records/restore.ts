@@ -3,7 +3,7 @@ import { type RecordResult, resultAs } from "../history/record-result.ts";
 import type { Draft } from "../ledger/draft.ts";
 import type { StoredChange } from "../ledger/store.ts";
 import { failedPrecondition } from "../messages/error.ts";
-import { message, type Text } from "../messages/message.ts";
+import { joinTexts, message, type Text } from "../messages/message.ts";
 import { findClash } from "../sites/path-index.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { createTicks, mapInTicks } from "../ticks.ts";
@@ -25,6 +25,8 @@ export interface RestoreRules<R> {
   readonly restored: (change: StoredChange, body: string, now: R | undefined) => R;
   /** Fields of secrets that would reach a destination that the caller may not choose for them. */
   readonly redirected: (now: R, restored: R) => readonly string[];
+  /** Note about a restored record. @param now undefined: it was deleted. */
+  readonly warning?: (now: R | undefined, restored: R) => Text;
   /** Names of the members that differ. */
   readonly changedNames: (now: R, restored: R) => readonly string[];
 }
@@ -73,7 +75,8 @@ function restoreRecord<R extends SiteRecord>(
     return resultAs(key, "skipped", texts.restoreRedirects(redirected.join(", ")));
   const isChanged = draft.put(token, record);
   const lost = missingFields(kind, record, sites);
-  const note = lost.length > 0 ? texts.secretsLost(lost.join(", ")) : secretsStay(secrets);
+  const ofSecrets = lost.length > 0 ? texts.secretsLost(lost.join(", ")) : secretsStay(secrets);
+  const note = joinTexts([ofSecrets, rules.warning?.(now, record) ?? ""]);
   const leftOut = [...new Set([...lost, ...secrets])];
   if (now === undefined) return resultAs(key, "created", note, { leftOut });
   const differs = rules.changedNames(now, record);

@@ -108,3 +108,31 @@ test("trap 9: paths that differ by site are overrides, which rounds, changes and
   await admin.mounts.deleteMounts({ names: ["films"] });
   await expect.poll(() => one.storages.rows.size + two.storages.rows.size).toBe(0);
 });
+
+test("an undo that gives several sites one credential says so, in its dry run too", async () => {
+  const save = (sites: object) =>
+    admin.mounts.saveMounts({
+      mounts: [
+        {
+          name: "undone",
+          mountPath: "/undone",
+          driver: "PikPak",
+          sites,
+          config: { username: "ann", password: "p", refresh_token: "shared" },
+        },
+      ],
+      allowSharedCredential: true,
+    });
+  const { revision } = await save({ all: true });
+  await save({ names: ["one"] });
+  for (const dryRun of [true, false])
+    expect(
+      (await admin.settings.rollback({ to: revision, only: ["undone"], dryRun })).results,
+    ).toMatchObject([
+      {
+        key: "mount:undone",
+        outcome: "changed",
+        note: expect.stringContaining("would share refresh_token"),
+      },
+    ]);
+});
