@@ -72,16 +72,26 @@ test("a difference over several revisions does not show which of several secrets
   expect(await shownTo(blind, to - 1n, to)).toEqual(["config.secret_access_key"]);
 });
 
-test("an import does not show whether a sent secret is the stored one", async () => {
-  await create();
-  const { document } = await at().backup.exportArchive({ only: ["mounts"], secrets: 3 });
-  const caller = await withScopes("mounts:write", "backup:import");
-  const shown: unknown[] = [];
-  for (const secret of [RIGHT, "a-wrong-one"]) {
-    const sent = JSON.parse(JSON.stringify(document).replaceAll(RIGHT, secret)) as JsonObject;
-    const { results } = await caller.backup.importArchive({ document: sent, dryRun: true });
-    shown.push(results);
-  }
-  expect(shown[0]).toEqual(shown[1]);
-  expect(shown[0]).toMatchObject([{ outcome: "changed" }]);
-});
+test.each([
+  [false, "unchanged"],
+  [true, "changed"],
+])(
+  "an import does not show whether a sent secret is the stored one: replaced %s",
+  async (replaceSecrets, outcome) => {
+    await create();
+    const { document } = await at().backup.exportArchive({ only: ["mounts"], secrets: 3 });
+    const caller = await withScopes("mounts:write", "backup:import");
+    const shown: unknown[] = [];
+    for (const secret of [RIGHT, "a-wrong-one"]) {
+      const sent = JSON.parse(JSON.stringify(document).replaceAll(RIGHT, secret)) as JsonObject;
+      const { results } = await caller.backup.importArchive({
+        document: sent,
+        dryRun: true,
+        replaceSecrets,
+      });
+      shown.push(results);
+    }
+    expect(shown[0]).toEqual(shown[1]);
+    expect(shown[0]).toMatchObject([{ outcome }]);
+  },
+);
