@@ -36,7 +36,7 @@ export declare type ExportArchiveRequest = Message<"mooring.v1.ExportArchiveRequ
   passphrase: string;
 
   /**
-   * Parts: settings, mounts, sites, webhooks, principals. Empty: all.
+   * Parts: sites, settings, mounts, rules, webhooks, principals. Empty: all.
    *
    * @generated from field: repeated string only = 3;
    */
@@ -104,7 +104,7 @@ export declare type ImportArchiveRequest = Message<"mooring.v1.ImportArchiveRequ
   passphrase: string;
 
   /**
-   * Parts: settings, mounts, sites, webhooks, principals. Empty: all of the document.
+   * Parts: sites, settings, mounts, rules, webhooks, principals. Empty: all of the document.
    *
    * @generated from field: repeated string only = 3;
    */
@@ -822,7 +822,7 @@ export declare type RestoreBackupRequest = Message<"mooring.v1.RestoreBackupRequ
   passphrase: string;
 
   /**
-   * Parts: settings, mounts, sites, webhooks, principals, servers. Empty: all of the backup.
+   * Parts: sites, servers, settings, mounts, rules, webhooks, principals. Empty: all of the backup.
    *
    * @generated from field: repeated string only = 4;
    */

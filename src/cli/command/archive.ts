@@ -13,7 +13,7 @@ export const exportCommand: Command = {
   ],
   summary: "Write an archive of the whole site",
   details: [
-    "Writes settings, mounts, sites, webhooks, and principals with the definitions of",
+    "Writes settings, mounts, rules, sites, webhooks, and principals with the definitions of",
     "their tokens to FILE, atomically and readable only by its owner, or to standard",
     "output. Secrets are omitted, sealed with a passphrase (from --passphrase-file or",
     "MOORING_PASSPHRASE, otherwise typed), or written in the clear. import reads the",

@@ -85,8 +85,8 @@ export const backupCommand: Command = {
   ],
   summary: "Back up the whole site, and restore it by one command",
   details: [
-    "A backup is one sealed file with settings, mounts, sites, webhooks, principals, and",
-    "what the servers have besides, such as their users. create stores one in the place",
+    "A backup is one sealed file with settings, mounts, rules, sites, webhooks, principals,",
+    "and what the servers have besides, such as their users. create stores one in the place",
     "of the service (MOORING_BACKUP_DIR), or in FILE with a passphrase of yours. check",
     "opens one as a restore into an empty service would, a FILE on this machine without a",
     "service. restore shows what would change here and on each server, and asks; what the",
