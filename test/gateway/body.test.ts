@@ -112,7 +112,7 @@ test.each<[string, unknown, string]>([
   ["/whole", { color: "BLUE" }, "color: expected one of COLOR_UNSPECIFIED"],
   ["/whole", { raw: "%" }, "raw: expected bytes in base64"],
   ["/whole", { at: "today" }, "at: expected the JSON form of google.protobuf.Timestamp"],
-  ["/whole", '{"text":"\\ud800"}', "text: expected a string, got a string that doesn't fit"],
+  ["/whole", '{"text":"\\ud800"}', "the body has an unpaired surrogate (line 1, column 10)"],
   ["/whole", { part_name: "a", partName: "b" }, "can't be given together"],
   ["/whole", { left: "a", right: 1 }, "right: can't be given together with left"],
   ["/whole", '{"text":"a"', "body is not JSON: line 1, column 12: it ends too early"],
