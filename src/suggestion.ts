@@ -10,7 +10,7 @@ const COMPARED = 64;
 const NEAREST = 3;
 
 /**
- * Other candidates similar to `word`, best first, at most three. A candidate is similar if it differs
+ * Candidates similar to `word`, or equal to it, best first, at most three. A candidate is similar if it differs
  * only in case, spaces or punctuation, if one is a prefix of the other, if two adjacent letters are
  * swapped, or if the edit distance is at most one, or a third of the letters of the longer one.
  */
@@ -19,8 +19,6 @@ export function nearest(word: string, candidates: Iterable<string>): string[] {
   if (asked === "") return [];
   const ranked: { name: string; distance: number }[] = [];
   for (const name of candidates) {
-    // The requested name itself: a call that has just ended its record is no typing error.
-    if (name === word) continue;
     const distance = distanceOf(asked, fold(name));
     if (distance !== undefined) ranked.push({ name, distance });
   }
