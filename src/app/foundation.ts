@@ -33,7 +33,7 @@ export interface Foundation {
   readonly driverNames: () => Iterable<string>;
   readonly store: Store;
   readonly registry: SiteRegistry;
-  /** What files of the deployment declare. */
+  /** Names of the records that the files of the deployment declare. */
   readonly declared: Declared;
   readonly services: SettingServices;
 }

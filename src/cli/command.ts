@@ -122,7 +122,7 @@ export function actionNamed({ name: command, actions = {} }: Command, name: stri
   const [similar] = nearest(name, Object.keys(actions));
   const hint =
     similar === undefined ? `help ${command} lists all` : `did you mean ${command} ${similar}?`;
-  throw usage(`there is no ${command} ${quote(name)}: ${hint}`);
+  throw usage(`there is no command ${quote(`${command} ${name}`)}: ${hint}`);
 }
 
 function checkCount(

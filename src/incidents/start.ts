@@ -26,7 +26,7 @@ export interface IncidentsDeps
   readonly times?: IncidentTimes | undefined;
 }
 
-/** What the log of the service says of incidents and webhooks. */
+/** Events of incidents and webhooks, for the log of the service. */
 export interface IncidentEvents extends WebhookEvents {
   readonly onChange: (event: IncidentEvent, site: string, incident: Incident) => void;
   /** Called when failing mounts of a site begin to be without incidents, with their number. */

@@ -78,7 +78,7 @@ test("export prints each row as a line, from the oldest or a given row on", asyn
 
 test.each<[string[], number, RegExp]>([
   [["audit"], 2, /an action is missing, such as audit list/],
-  [["audit", "show"], 2, /there is no audit "show"/],
+  [["audit", "show"], 2, /there is no command "audit show"/],
   [["audit", "verify", "--subject", "x"], 2, /--subject goes with audit list only/],
   [["audit", "verify", "--json"], 2, /prints no JSON/],
   [["audit", "verify", "--checkpoint", "none"], 3, /none/],

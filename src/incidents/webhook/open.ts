@@ -32,7 +32,7 @@ export interface WebhooksDeps {
   readonly digest?: number | undefined;
 }
 
-/** What the log of the service says of webhooks. */
+/** Events of webhooks, for the log of the service. */
 export interface WebhookEvents {
   /** Called after a webhook was disabled because its target is gone. */
   readonly onDisabled: (webhook: string) => void;
