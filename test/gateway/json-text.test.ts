@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type Setting, SettingSchema } from "../../gen/mooring/v1/setting_pb.js";
 import { ListSettingsResponseSchema } from "../../gen/mooring/v1/setting_service_pb.js";
 import { createJsonText, JSON_OPTIONS } from "../../src/gateway/serialize.ts";
+import { ticksDuring } from "../ticks-during.ts";
 
 const settingsOf = (count: number): Setting[] =>
   Array.from({ length: count }, (_, at) =>
@@ -94,15 +95,9 @@ describe("the elements of a long list are encoded before the message", () => {
       written += 1;
       return json;
     });
-    let ticks = 0;
-    let isOver = false;
-    const tick = (): void => {
-      ticks += 1;
-      if (!isOver) setImmediate(tick);
-    };
-    setImmediate(tick);
-    await text.prepare(ListSettingsResponseSchema, list, noSignal);
-    isOver = true;
+    const { ticks } = await ticksDuring(async () =>
+      text.prepare(ListSettingsResponseSchema, list, noSignal),
+    );
     expect(ticks).toBeGreaterThan(2);
     expect(written).toBe(settings.length);
     const made = text(ListSettingsResponseSchema, list, { keepsParts: true });

@@ -3,6 +3,7 @@ import type { Mount } from "../../src/mounts/mount.ts";
 import { createMountRegistry } from "../../src/mounts/site/registry.ts";
 import { mountCoverage } from "../../src/mounts/use-case/coverage.ts";
 import { storedSite } from "../store/site-contract.ts";
+import { ticksDuring } from "../ticks-during.ts";
 import { memoryStore } from "./site/desk.ts";
 
 const mount = (at: number): Mount => ({
@@ -45,16 +46,8 @@ function coverageOf(siteCount: number, mountCount: number) {
 }
 
 test("the coverage of many mounts leaves the event loop to other work", async () => {
-  let ticks = 0;
-  let isOver = false;
-  const tick = (): void => {
-    ticks += 1;
-    if (!isOver) setImmediate(tick);
-  };
-  setImmediate(tick);
-  const { mounts } = await coverageOf(10, 5_000)(undefined);
-  isOver = true;
-  expect(mounts).toHaveLength(50_000);
+  const { ticks, result } = await ticksDuring(async () => coverageOf(10, 5_000)(undefined));
+  expect(result.mounts).toHaveLength(50_000);
   expect(ticks).toBeGreaterThan(2);
 });
 
