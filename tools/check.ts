@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { failuresOf, readTestReport } from "./test-report.ts";
 
 interface Gate {
   readonly name: string;
@@ -99,8 +100,12 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-const failed: string[] = [];
-for (const gate of gates) if (!(await run(gate)).passed) failed.push(gate.name);
+/** Names of failed gates, with the end of their output. */
+const failed = new Map<string, string>();
+for (const gate of gates) {
+  const { passed, printed } = await run(gate);
+  if (!passed) failed.set(gate.name, printed.slice(-3_000));
+}
 const attacked = { passed: 0, failed: 0 };
 if (forCi) {
   const { passed, printed } = await run(attacks);
@@ -108,26 +113,23 @@ if (forCi) {
   attacked.passed = Number(counts["passed"] ?? 0);
   attacked.failed = Number(counts["failed"] ?? (passed ? 0 : 1));
 }
-for (const name of failed) say(`\nfailed: ${name}`);
+const tests = readTestReport(report);
+// Once more at the end, where a reader of this long output begins.
+for (const [name, end] of failed) {
+  say(`\nfailed: ${name}`);
+  const failures = name === "tests" ? failuresOf(tests) : [];
+  for (const { test, message } of failures) say(`${test}\n${message.slice(0, 1_000)}`);
+  if (failures.length === 0) say(end);
+}
 
 if (forCi) {
-  const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0 } = readReport();
-  const otherGates = failed.filter((name) => name !== "tests").length;
+  const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0 } = tests;
+  const otherGates = failed.size - (failed.has("tests") ? 1 : 0);
   // A test file that cannot be loaded has no tests to count.
-  const broken = failed.includes("tests") && numFailedTests === 0 ? 1 : 0;
+  const broken = failed.has("tests") && numFailedTests === 0 ? 1 : 0;
   if (numPendingTests > 0) say(`\n${numPendingTests} skipped`);
   const passed = numPassedTests + attacked.passed;
   say(`\n${passed} passed, ${numFailedTests + otherGates + broken + attacked.failed} failed`);
 }
 rmSync(folder, { recursive: true });
-process.exitCode = failed.length + attacked.failed === 0 ? 0 : 1;
-
-function readReport(): Partial<
-  Record<"numPassedTests" | "numFailedTests" | "numPendingTests", number>
-> {
-  try {
-    return JSON.parse(readFileSync(report, "utf8"));
-  } catch {
-    return {};
-  }
-}
+process.exitCode = failed.size + attacked.failed === 0 ? 0 : 1;

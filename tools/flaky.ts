@@ -6,18 +6,11 @@
 // N runs of the tests of `npm test`, with --all of `npm run test:all`. --load keeps all cores busy.
 // A run that takes longer than M minutes (30) is ended and counts as failed.
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
-
-interface Report {
-  readonly testResults: readonly {
-    readonly name: string;
-    readonly status: string;
-    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
-  }[];
-}
+import { failuresOf, readTestReport } from "./test-report.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -63,19 +56,6 @@ function runOnce(report: string): string[] {
   // `timeout` ends the processes of the run, too.
   const { status } = spawnSync("timeout", [`${minutes}m`, ...vitest], { stdio: "inherit" });
   if (status === 0) return [];
-  const failed = read(report).testResults.flatMap(({ name, status: outcome, assertionResults }) => {
-    const file = relative(process.cwd(), name);
-    const tests = assertionResults.filter((test) => test.status === "failed");
-    if (tests.length === 0) return outcome === "failed" ? [`${file} as a whole`] : [];
-    return tests.map(({ fullName }) => `${file} > ${fullName}`);
-  });
+  const failed = failuresOf(readTestReport(report)).map(({ test }) => test);
   return failed.length > 0 ? failed : [`the run itself (exit status ${status})`];
-}
-
-function read(report: string): Report {
-  try {
-    return JSON.parse(readFileSync(report, "utf8"));
-  } catch {
-    return { testResults: [] };
-  }
 }
