@@ -1,3 +1,4 @@
+import type { Grant } from "../access/grant.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Caller } from "../records/caller.ts";
@@ -33,6 +34,12 @@ export interface MountChangesDeps {
 /** Common parts of all changes of mounts. */
 export interface MountChanges extends RecordChanges<Mount> {
   isSecret(driver: string, item: string): boolean;
+  /**
+   * Mounts of these names, each once.
+   *
+   * @param names empty: all that the caller may read. @throws NOT_FOUND; PERMISSION_DENIED.
+   */
+  named(names: readonly string[], grant: Grant): readonly Mount[];
   /** Rules of a save by a caller. */
   rulesOf(caller: Pick<Caller, "grant">, options: MountOptions): SaveRules;
   /** Sites whose mounts are written to their servers. */
@@ -57,6 +64,10 @@ export function createMountChanges(deps: MountChangesDeps): MountChanges {
   return {
     ...changes,
     running,
+    named: (names, grant) =>
+      names.length === 0
+        ? changes.readable(grant)
+        : [...new Set(names)].map((name) => changes.require(grant, view.all().get(name), name)),
     isSecret: (driver, item) => isSecretItem(driverOf(driver), item),
     rulesOf: ({ grant }, { dryRun = false, allowShared = false }) => ({
       driverOf,

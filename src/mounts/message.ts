@@ -8,6 +8,8 @@ import {
   MountResultSchema,
   MountSchema,
   MountStatusSchema,
+  type MountTest,
+  MountTestSchema,
 } from "../../gen/mooring/v1/mount_pb.js";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { effectToProto } from "../history/effect.ts";
@@ -24,6 +26,7 @@ import { isSecretItem, type MountInput } from "./input.ts";
 import { SITE_MOUNTS } from "./kind.ts";
 import { type Mount, missingFields, type Values } from "./mount.ts";
 import type { Status } from "./status.ts";
+import type { TestResult } from "./test.ts";
 
 /** @param at index of the mount in the request. @throws INVALID_ARGUMENT. */
 export function inputFromProto(input: MountInputMessage, at: number): MountInput {
@@ -126,6 +129,20 @@ export function statusToProto(status: Status, say: (text: Text) => string) {
     readTime: timeToProto(status.readAt),
     listTime: timeToProto(status.listedAt),
   } as MessageInitShape<typeof MountStatusSchema>);
+}
+
+export function testToProto(
+  { path, duration, error, remedy, entries, ...rest }: TestResult,
+  say: (text: Text) => string,
+): MountTest {
+  return create(MountTestSchema, {
+    ...rest,
+    mountPath: path,
+    error: say(error),
+    remedy: say(remedy),
+    entries: [...entries],
+    durationMs: Math.round(duration),
+  });
 }
 
 function timeToProto(time: number) {

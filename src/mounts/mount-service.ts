@@ -144,13 +144,20 @@ export interface MountService {
   declaredBy(name: string): string | undefined;
   /** Sites whose mounts are written to their servers. */
   running(): readonly RunningSite[];
-  /** Rows for the backup pages of servers. @param reveals whether secrets are included. */
+  /**
+   * Rows for the backup pages of servers, with the mounts that were asked for.
+   *
+   * @param names empty: all that the caller may read. @param reveals whether secrets are included.
+   */
   export(
     names: readonly string[],
     site: string,
     grant: Grant,
     reveals: boolean,
-  ): Promise<{ readonly storages: readonly Record<string, unknown>[] }>;
+  ): Promise<{
+    readonly mounts: readonly Mount[];
+    readonly document: { readonly storages: readonly Record<string, unknown>[] };
+  }>;
   /** Streams all mounts, then each one that changes with its statuses. @throws UNAVAILABLE at the end. */
   watch<M>(view: View<WatchedMounts, M>, signal: AbortSignal): AsyncIterable<M>;
   /** Wakes streams after a commit. */

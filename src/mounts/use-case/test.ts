@@ -11,7 +11,6 @@ import { isOnSite } from "../../sites/site-choice.ts";
 import type { MountChanges } from "../changes.ts";
 import { type Mount, missingOn } from "../mount.ts";
 import type { MountHealth, MountService } from "../mount-service.ts";
-import type { MountView } from "../mount-view.ts";
 import type { Lister } from "../site/listing.ts";
 import { plainStatus } from "../site/plain.ts";
 import type { MountRegistry } from "../site/registry.ts";
@@ -83,7 +82,6 @@ async function arrivalOf(
 }
 
 export interface TestDeps {
-  readonly view: Pick<MountView, "all">;
   readonly sites: Pick<SiteRegistry, "sites">;
   readonly list: ListTargets;
   readonly audit: (entry: AuditEntry) => Promise<void>;
@@ -92,15 +90,12 @@ export interface TestDeps {
 
 export function testOfMounts(
   changes: MountChanges,
-  { view, sites, list, audit, stopping }: TestDeps,
+  { sites, list, audit, stopping }: TestDeps,
 ): MountService["test"] {
   return async (names, site, { grant, origin }, signal) => {
     const only = site === "" ? undefined : await changes.siteNamed(site);
     const places = only === undefined ? sites.sites() : [only];
-    const asked =
-      names.length === 0
-        ? changes.readable(grant)
-        : [...new Set(names)].map((name) => changes.require(grant, view.all().get(name), name));
+    const asked = changes.named(names, grant);
     const targets: Target[] = [];
     for (const mount of asked) {
       const own = places.filter((each) => isOnSite(mount, each.id));

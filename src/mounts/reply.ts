@@ -1,0 +1,58 @@
+import type { HandlerContext } from "@connectrpc/connect";
+import type { Mount as MountMessage } from "../../gen/mooring/v1/mount_pb.js";
+import { grantOf } from "../access/grant.ts";
+import type { Recorder } from "../audit/recorder.ts";
+import type { DriverInfo } from "../drivers/driver-info.ts";
+import type { PendingSites } from "../history/pending-site.ts";
+import type { Language, Translate } from "../messages/language.ts";
+import { createSayIn } from "../messages/localize.ts";
+import { createChangeReply, createRevealing } from "../records/reply.ts";
+import type { SiteNames } from "../sites/site-names.ts";
+import { SITE_MOUNTS } from "./kind.ts";
+import { mountToProto, resultToProto, secretKeys } from "./message.ts";
+import type { Mount } from "./mount.ts";
+import type { MountService } from "./mount-service.ts";
+
+/** Data of the messages besides mounts. */
+export interface MountSource {
+  readonly mounts: MountService;
+  driverOf(name: string): DriverInfo | undefined;
+  /** Names of the sites that this process knows. */
+  siteNames(): SiteNames;
+  readonly pendingSites: PendingSites;
+}
+
+/** What the methods of MountService need to read requests and to make replies. */
+export type MountReply = ReturnType<typeof createMountReply>;
+
+/** @param audit counts reads of secrets in the clear, and dry runs with values for masked ones. */
+export function createMountReply(
+  { mounts, driverOf, siteNames, pendingSites }: MountSource,
+  audit: Pick<Recorder, "note">,
+  translations: (language: Language) => Translate,
+) {
+  const sayIn = createSayIn(translations);
+  return {
+    sayIn,
+    /** Shows mounts to a caller. */
+    showIn: (context: HandlerContext, reveals = false) => {
+      const say = sayIn(context);
+      return (mount: Mount): MountMessage =>
+        mountToProto(mount, mounts.statuses(mount), driverOf(mount.driver), {
+          reveals,
+          say,
+          names: siteNames(),
+          etagOf: mounts.etagOf,
+        });
+    },
+    /** Name of a mount that a request names by name or path. */
+    nameIn: (context: HandlerContext, name: string): string =>
+      mounts.nameOf(name, grantOf(context)),
+    ...createRevealing(
+      SITE_MOUNTS,
+      (mount: Mount) => secretKeys(mount, driverOf, siteNames()),
+      audit,
+    ),
+    ...createChangeReply(SITE_MOUNTS, { saved: mounts.saved, pendingSites, sayIn, resultToProto }),
+  };
+}
