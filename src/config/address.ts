@@ -26,10 +26,12 @@ export const address: Parser<Address> = (text, context) => {
  */
 export const serverUrl: Parser<string> = (text) => {
   const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol))
+  if (url === null || !/^https?:\/\//i.test(text))
     return {
       complaint: "is not an address of a server: write it as http://HOST:PORT or https://HOST",
     };
+  const odd = oddCharacters(text);
+  if (odd !== undefined) return { complaint: odd };
   if (url.username !== "" || url.password !== "")
     return { complaint: "contains a user name or password, which is not allowed here" };
   return url.search === "" && url.hash === ""
@@ -37,9 +39,18 @@ export const serverUrl: Parser<string> = (text) => {
     : { complaint: "has a query or fragment after its path" };
 };
 
-/** Address for display: it may contain a password. */
-export function showServerUrl(text: string): string {
-  return text.replace(/\/\/.*@/s, "//…@");
+/**
+ * Complaint about characters of a URL that `URL` accepts, and changes, or that a server cannot
+ * decode; undefined: none.
+ */
+export function oddCharacters(text: string): string | undefined {
+  if (/[\p{Cc}\\]/u.test(text)) return "contains a control character or a backslash";
+  try {
+    decodeURIComponent(text);
+    return undefined;
+  } catch {
+    return "has a % that is not part of an escape of UTF-8: write a % itself as %25";
+  }
 }
 
 function withHost(host: string, port: number): Parsed<Address> {

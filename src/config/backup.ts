@@ -1,4 +1,5 @@
 // Parsers of the variables of backups.
+import { oddCharacters } from "./address.ts";
 import type { Parsed, Parser } from "./value.ts";
 import { path } from "./value.ts";
 
@@ -51,6 +52,8 @@ export const backupPlace: Parser<BackupPlace> = (text, context): Parsed<BackupPl
       complaint: "has a user or password: use MOORING_BACKUP_USER and MOORING_BACKUP_PASSWORD_FILE",
     };
   if (url.search !== "" || url.hash !== "") return { complaint: "has a part after its path" };
+  const odd = oddCharacters(text);
+  if (odd !== undefined) return { complaint: odd };
   switch (url.protocol) {
     case "s3:": {
       const bucket = url.hostname;
@@ -66,8 +69,3 @@ export const backupPlace: Parser<BackupPlace> = (text, context): Parsed<BackupPl
       return { complaint: "is not a path, s3://BUCKET/PREFIX or https://HOST/PATH" };
   }
 };
-
-/** A place for messages: a pasted URL may contain a password. */
-export function showBackupPlace(text: string): string {
-  return text.replace(/\/\/.*@/s, "//…@");
-}

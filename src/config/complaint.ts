@@ -2,9 +2,13 @@
 
 const MAX_QUOTED = 100;
 
-/** Quotes an external text: truncated, with control characters escaped. */
+/**
+ * Quotes an external text: truncated, with control characters escaped, and without the user and
+ * password of a URL, which may be pasted anywhere.
+ */
 export function quote(text: string): string {
-  const cut = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
+  const shown = text.replace(/(^|:)\/\/.*@/s, "$1//…@");
+  const cut = shown.length > MAX_QUOTED ? `${shown.slice(0, MAX_QUOTED)}…` : shown;
   // JSON escapes only control characters below space; terminals also interpret others.
   return JSON.stringify(cut).replace(
     /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,

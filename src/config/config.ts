@@ -355,7 +355,9 @@ function backupProblems({
       "MOORING_BACKUP_SCHEDULE needs MOORING_BACKUP_PASSPHRASE_FILE, a file with the passphrase that seals the secrets",
     );
   if (backupPassphrase !== undefined && [...backupPassphrase].length < MIN_PASSPHRASE)
-    problems.push(`the passphrase of backups has fewer than ${MIN_PASSPHRASE} characters`);
+    problems.push(
+      `MOORING_BACKUP_PASSPHRASE (or the content of MOORING_BACKUP_PASSPHRASE_FILE) has fewer than ${MIN_PASSPHRASE} characters`,
+    );
   if (backupDir?.kind === "s3" && (backupUser === undefined || backupPassword === undefined))
     problems.push(
       "MOORING_BACKUP_DIR in S3 needs MOORING_BACKUP_USER and MOORING_BACKUP_PASSWORD_FILE, the access key",

@@ -59,6 +59,9 @@ function postgres(text: string): Parsed<PostgresDatabase> {
         "is not a URL: write it as postgres://USER:PASSWORD@HOST:PORT/NAME, and @, :, / or % of a password as %40, %3A, %2F or %25",
     };
   }
+  const port = url.searchParams.get("port") ?? "1";
+  if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535)
+    return { complaint: "has a port that is not a number from 1 to 65535" };
   if (url.pathname.length < 2)
     return { complaint: "names no database: write it as postgres://USER@HOST/NAME" };
   const user = url.username === "" ? "" : `${url.username}@`;

@@ -1,7 +1,7 @@
 // Longer than other files: one table for the parser, the help and the documentation.
 
-import { address, proxyList, serverUrl, showServerUrl } from "./address.ts";
-import { backupPlace, keepCounts, showBackupPlace } from "./backup.ts";
+import { address, proxyList, serverUrl } from "./address.ts";
+import { backupPlace, keepCounts } from "./backup.ts";
 import { database, showDatabase } from "./database.ts";
 import { adminToken, anySecret, otherToken, secretKeys } from "./secret.ts";
 import type { Parsed, Parser } from "./value.ts";
@@ -16,7 +16,6 @@ import {
   path,
   probeInterval,
   shortText,
-  showOrigins,
   wholeNumber,
   workerCount,
 } from "./value.ts";
@@ -115,7 +114,6 @@ export const definitions = {
     variable: "MOORING_CORS_ORIGINS",
     placeholder: "ORIGINS",
     parse: origins,
-    show: showOrigins,
     default: "*",
     help: "Origins allowed by CORS: `*` for all, or a list such as `https://a.example,http://localhost:3000`.",
   },
@@ -364,7 +362,6 @@ export const definitions = {
     variable: "MOORING_UPSTREAM",
     placeholder: "URL",
     parse: serverUrl,
-    show: showServerUrl,
     otherwise: "none",
     help: "URL of the OpenList or AList server behind Mooring, such as `http://127.0.0.1:5245`. Mooring forwards paths that it does not serve to that server and writes every change of the settings to it; admins of that server may change settings. Mooring's own pages move below `/@mooring/`.",
   },
@@ -400,7 +397,6 @@ export const definitions = {
     variable: "MOORING_BACKUP_DIR",
     placeholder: "PLACE",
     parse: backupPlace,
-    show: showBackupPlace,
     otherwise: "no backups are kept",
     help: "Place of backups: a folder, `s3://BUCKET/PREFIX`, or the `https://` address of a WebDAV folder.",
   },
@@ -454,7 +450,6 @@ export const definitions = {
     variable: "MOORING_BACKUP_S3_ENDPOINT",
     placeholder: "URL",
     parse: serverUrl,
-    show: showServerUrl,
     otherwise: "that of AWS in the region",
     help: "Address of a server with the S3 protocol, such as `https://minio.example:9000`; buckets are the first part of its paths.",
   },
@@ -476,7 +471,6 @@ export const definitions = {
     variable: "MOORING_CONSOLE_FRAME_ANCESTORS",
     placeholder: "ORIGINS",
     parse: frameAncestors,
-    show: showOrigins,
     default: "none",
     help: "Pages that may show the console in a frame: `none`, `self`, or origins such as `https://panel.example.org`.",
   },

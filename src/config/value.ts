@@ -40,6 +40,11 @@ export const path: Parser<string> = (text, { cwd }) => {
   if (text === "~" || text.startsWith("~/")) {
     return { complaint: "begins with ~, which only a shell expands: write the whole path" };
   }
+  if (
+    /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|s3|file|sqlite|postgres|postgresql|unix):)/i.test(text)
+  ) {
+    return { complaint: "is an address, and a path is needed: a folder of that name is ./NAME" };
+  }
   return { value: resolve(cwd, text) };
 };
 
@@ -212,11 +217,6 @@ export const frameAncestors: Parser<readonly string[]> = (text) => {
   }
   return { value: [...found] };
 };
-
-/** List of origins for display: a pasted URL may contain a password. */
-export function showOrigins(text: string): string {
-  return text.replace(/\/\/.*@/s, "//…@");
-}
 
 /**
  * Origin of a URL: scheme, host and a port other than the scheme's default (RFC 6454, section 6.1).

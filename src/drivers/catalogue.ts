@@ -53,8 +53,11 @@ function narrow(names: string[], enabled: readonly string[] | undefined): string
   if (unknown.length === 0) return [...new Set(enabled)];
   const sentences = unknown
     .slice(0, 10)
-    .map((name) => `there is no driver "${name.slice(0, 64)}".${didYouMean(name, names)}`);
-  throw new CatalogueError(`list of enabled drivers: ${sentences.join(" ")}`);
+    .map(
+      (name) =>
+        `there is no driver ${JSON.stringify(name.slice(0, 64))}.${didYouMean(name, names)}`,
+    );
+  throw new CatalogueError(`MOORING_DRIVERS_ENABLED: ${sentences.join(" ")}`);
 }
 
 /** UTF-8 bytes sort like code points; JavaScript sorts by UTF-16 units. */

@@ -212,6 +212,49 @@ describe("secrets", () => {
   });
 });
 
+describe("a text that belongs elsewhere", () => {
+  const password = "p4ssw0rd";
+  const variables = definitionList.map(({ variable }) => variable);
+  test.each(variables)("in %s is refused without its password, or taken as it stands", (name) => {
+    for (const url of [
+      `postgres://me:${password}@host/db`,
+      `https://me:${password}/2@host:1/`,
+      `//me:${password}@host`,
+      "https://host/%",
+      "s3://bucket/%zz",
+      "http:host",
+      "sqlite:data",
+    ]) {
+      const problems = problemsOf({ env: { [name]: url } });
+      expect(problems.join("\n")).not.toContain(password);
+      for (const problem of problems) expect(problem).toContain("MOORING_");
+    }
+  });
+
+  const paths = [...variables.filter((name) => /_(?:FILE|DIR)$/.test(name)), "MOORING_BACKUP_DIR"];
+  test.each(paths)("in %s is no path if it is an address", (name) => {
+    for (const url of ["ftp://host/a", "postgres://host/db", "http:host", "s3:bucket", "sqlite:a"])
+      expect(problemsOf({ env: { [name]: url } }).join("\n")).toMatch(
+        /is an address, and a path is needed|is not a path/,
+      );
+  });
+
+  test.each([
+    ["MOORING_UPSTREAM", "http:host", /write it as http:\/\/HOST:PORT/],
+    ["MOORING_UPSTREAM", "http://ho\tst:1", /control character/],
+    ["MOORING_UPSTREAM", "http://host\\a", /backslash/],
+    ["MOORING_UPSTREAM", "http://host/%", /%25/],
+    ["MOORING_BACKUP_S3_ENDPOINT", "https://host/%ff", /%25/],
+    ["MOORING_BACKUP_DIR", "s3://bucket/%", /%25/],
+    ["MOORING_BACKUP_DIR", "https://host/%zz", /%25/],
+    ["MOORING_BACKUP_DIR", "https://host/a\nb", /control character/],
+    ["MOORING_DATABASE_URL", "postgres://host/db?port=abc", /a number from 1 to 65535/],
+    ["MOORING_DATABASE_URL", "postgres://host/db?port=70000", /a number from 1 to 65535/],
+  ])("in %s is refused with a remedy: %j", (name, url, problem) => {
+    expect(problemsOf({ env: { [name]: url } }).join("\n")).toMatch(problem);
+  });
+});
+
 describe("problems", () => {
   const cases: [invocation: Input, problem: RegExp][] = [
     [{ env: { MOORING_LISTEN: "5244" } }, /^MOORING_LISTEN "5244" .*:5244/],
