@@ -35,7 +35,8 @@ import type { WebhookService as Webhooks } from "../incidents/webhook/service.ts
 import { createTranslations } from "../messages/language.ts";
 import type { MountSource } from "../mounts/reply.ts";
 import { mountImpl } from "../mounts/rpc.ts";
-import { type RuleSource, ruleImpl } from "../rules/rpc.ts";
+import type { RuleSource } from "../rules/reply.ts";
+import { ruleImpl } from "../rules/rpc.ts";
 import { publicImpl } from "../settings/public-rpc.ts";
 import { settingImpl } from "../settings/rpc.ts";
 import { type WatchSource, watchImpl } from "../settings/watch-rpc.ts";
