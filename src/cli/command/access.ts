@@ -18,6 +18,7 @@ import { CliFailure, EXIT, usage } from "../failure.ts";
 import { writeNewFile } from "../file.ts";
 import { limitOf, readPages } from "../pages.ts";
 import { canAsk, confirm } from "../prompt.ts";
+import { showOnce } from "../shown-once.ts";
 
 export async function createToken(run: CommandRun, [principal = ""]: readonly string[]) {
   const { args, output, connectTo, world } = run;
@@ -36,10 +37,9 @@ export async function createToken(run: CommandRun, [principal = ""]: readonly st
       : { expireTime: timestampFromMs(endTime(expires, world.now())) }),
   };
   const client = await connectTo(AccessService);
-  await handOver(run, async () => {
-    const reply = await client.createToken(request);
-    if (args.is("json")) await output.json(CreateTokenResponseSchema, reply);
-    return reply;
+  await handOver(run, {
+    make: () => client.createToken(request),
+    writeJson: (reply) => output.json(CreateTokenResponseSchema, reply),
   });
 }
 
@@ -49,47 +49,67 @@ export async function rotateToken(run: CommandRun, [id = ""]: readonly string[])
   const now = world.now();
   const ms = overlap === undefined ? undefined : overlap === "0" ? 0 : endTime(overlap, now) - now;
   const client = await connectTo(AccessService);
-  await handOver(run, async () => {
-    const reply = await client.rotateToken({
-      id,
-      ...(ms === undefined
-        ? {}
-        : { overlap: create(DurationSchema, { seconds: BigInt(Math.round(ms / 1_000)) }) }),
-    });
-    if (args.is("json")) await output.json(RotateTokenResponseSchema, reply);
-    return reply;
+  const request = {
+    id,
+    ...(ms === undefined
+      ? {}
+      : { overlap: create(DurationSchema, { seconds: BigInt(Math.round(ms / 1_000)) }) }),
+  };
+  await handOver(run, {
+    make: () => client.rotateToken(request),
+    writeJson: (reply) => output.json(RotateTokenResponseSchema, reply),
   });
 }
 
+/** Reply with a new token. */
+interface NewToken {
+  readonly secret: string;
+  readonly token?: Token | undefined;
+}
+
 /** Prints a new token, or writes it to a file. If that fails, the token is printed. */
-async function handOver(
+async function handOver<R extends NewToken>(
   run: CommandRun,
-  make: () => Promise<{ readonly secret: string; readonly token?: Token | undefined }>,
+  { make, writeJson }: { make: () => Promise<R>; writeJson: (reply: R) => Promise<void> },
 ): Promise<void> {
   const { args, output, notice, world } = run;
   const path = args.text("output");
   if (path !== undefined && args.is("json")) throw usage("--output and --json exclude each other");
-  let secret: string | undefined;
-  let about = "";
-  const made = async (): Promise<string> => {
-    const reply = await make();
-    secret = `${reply.secret}\n`;
-    about = `token ${reply.token?.id ?? ""} of ${reply.token?.principal ?? ""}, ${untilOf(reply.token)}`;
-    return secret;
-  };
+  const show = (reply: R): Promise<void> =>
+    showOnce(output, lostToken(reply), () =>
+      args.is("json") ? writeJson(reply) : output.value(`${reply.secret}\n`),
+    );
   if (path === undefined) {
-    const text = await made();
-    if (args.is("json")) return;
-    await output.value(text);
-    return notice(`${about}; it is shown only once`);
+    const reply = await make();
+    await show(reply);
+    if (!args.is("json")) notice(`${aboutToken(reply)}; it is shown only once`);
+    return;
   }
+  let made: R | undefined;
+  const text = async (): Promise<string> => {
+    made = await make();
+    return `${made.secret}\n`;
+  };
   try {
-    await writeNewFile(resolve(world.cwd, path), made, { force: true });
+    await writeNewFile(resolve(world.cwd, path), text, { force: true });
   } catch (error) {
-    if (secret !== undefined) await output.value(secret);
+    if (made !== undefined) await show(made);
     throw error;
   }
-  notice(`${about}; it is in ${path}, which only its owner can read`);
+  if (made !== undefined)
+    notice(`${aboutToken(made)}; it is in ${path}, which only its owner can read`);
+}
+
+function aboutToken({ token }: NewToken): string {
+  return `token ${token?.id ?? ""} of ${token?.principal ?? ""}, ${untilOf(token)}`;
+}
+
+function lostToken({ token }: NewToken) {
+  const id = token?.id ?? "";
+  return {
+    what: `the text of the token ${id}, which is valid,`,
+    remedy: `end it with "mooring token revoke ${id} --yes", and create another one`,
+  };
 }
 
 export async function listTokens(run: CommandRun): Promise<void> {

@@ -9,6 +9,7 @@ import type { SettingClient } from "../connection.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { readValue, writeNewFile } from "../file.ts";
 import { askHidden, canAsk, confirm } from "../prompt.ts";
+import { showOnce } from "../shown-once.ts";
 import { createToken, listTokens, revokeToken, rotateToken } from "./access.ts";
 
 /** Key of the setting that holds the permanent admin token (docs/rest-contract.md, section 5). */
@@ -108,9 +109,18 @@ async function resetToken(run: CommandRun): Promise<void> {
   await agree(run, "Generate a new token?");
   if (path !== undefined) return resetInto(path, client, run);
   const reply = await client.resetToken({});
-  if (args.is("json")) return output.json(ResetTokenResponseSchema, reply);
-  await output.value(`${reply.token}\n`);
+  await showOnce(output, LOST, () =>
+    args.is("json")
+      ? output.json(ResetTokenResponseSchema, reply)
+      : output.value(`${reply.token}\n`),
+  );
 }
+
+/** A reset token that could not be written. */
+const LOST = {
+  what: "the new token, which replaces the old one,",
+  remedy: '"mooring token show --database PATH" shows it on the machine of the service',
+};
 
 /** Resets the token only after the file was created, and prints the new token if writing it fails. */
 async function resetInto(path: string, client: SettingClient, run: CommandRun): Promise<void> {
@@ -122,7 +132,8 @@ async function resetInto(path: string, client: SettingClient, run: CommandRun): 
   try {
     await writeNewFile(resolve(run.world.cwd, path), reset, { force: true });
   } catch (error) {
-    if (made !== undefined) await run.output.value(made);
+    const token = made;
+    if (token !== undefined) await showOnce(run.output, LOST, () => run.output.value(token));
     throw error;
   }
   run.notice(`the new token is in ${path}, which only its owner can read`);
@@ -146,7 +157,7 @@ async function setToken(run: CommandRun): Promise<void> {
 
 async function typedTwice({ world }: CommandRun): Promise<string> {
   const token = await askHidden(world, "New token, at least 32 characters");
-  if ((await askHidden(world, "Repeat the passphrase")) === token) return token;
+  if ((await askHidden(world, "Repeat the token")) === token) return token;
   throw usage("the tokens differ; nothing was changed");
 }
 

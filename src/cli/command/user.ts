@@ -18,6 +18,7 @@ import {
 } from "../new-password.ts";
 import { printableLine } from "../output.ts";
 import { canAsk, confirm } from "../prompt.ts";
+import { showOnce } from "../shown-once.ts";
 import { timeLimit } from "../time-limit.ts";
 import { writeDifferences, writeResults, writeUsers } from "../user.ts";
 
@@ -155,15 +156,23 @@ function updatesOf(results: readonly UserResult[]): string[] {
 async function finish(run: CommandRun, reply: CopyUsersResponse, to: string): Promise<void> {
   const { args, output, notice } = run;
   const { results } = reply;
-  if (args.is("json")) await output.json(CopyUsersResponseSchema, reply);
-  else {
+  const write = async (): Promise<void> => {
+    if (args.is("json")) return output.json(CopyUsersResponseSchema, reply);
     await writeResults(output, results);
     const of = (outcome: string) => results.filter((one) => one.outcome === outcome).length;
     const counts = `${counted(of("created"), "user")} created, ${of("updated")} updated`;
     await output.write(args.is("dry-run") ? `dry run on ${to}: ${counts}\n` : `${to}: ${counts}\n`);
-  }
-  if (results.some(({ password }) => password !== ""))
+  };
+  const generated = results.flatMap(({ name, password }) => (password === "" ? [] : [name]));
+  if (generated.length === 0) await write();
+  else {
+    const lost = {
+      what: `the generated password of ${printableLine(generated.join(", "))}`,
+      remedy: `give each of these users of ${to} another one on the server`,
+    };
+    await showOnce(output, lost, write);
     notice("the generated passwords are not stored: they are shown only here");
+  }
   const named = (isMeant: (result: UserResult) => boolean): string =>
     results.flatMap((result) => (isMeant(result) ? [result.name] : [])).join(", ");
   const missing = named(({ outcome }) => outcome === "refused" || outcome === "failed");

@@ -22,6 +22,7 @@ import { readValue } from "../file.ts";
 import { classesOf, resultOf, writeDeliveries, writeWebhooks } from "../incident-text.ts";
 import { limitOf, readPages } from "../pages.ts";
 import { askHidden, canAsk, confirm } from "../prompt.ts";
+import { showOnce } from "../shown-once.ts";
 
 const input: readonly FlagName[] = [
   "chat",
@@ -91,12 +92,19 @@ async function add(run: CommandRun, [name = ""]: readonly string[]): Promise<voi
     name,
   });
   const reply = await (await connectTo(WebhookService)).createWebhook({ webhook });
-  if (args.is("json")) return output.json(CreateWebhookResponseSchema, reply);
+  const lost = {
+    what: `the key of the signatures of ${name}, which was added,`,
+    remedy: `give it another one: mooring webhook set ${name} --secret-file PATH`,
+  };
+  if (args.is("json")) {
+    const write = (): Promise<void> => output.json(CreateWebhookResponseSchema, reply);
+    return reply.secret === "" ? write() : showOnce(output, lost, write);
+  }
   if (reply.secret === "") {
     if (reply.webhook !== undefined) await writeWebhooks(output, [reply.webhook]);
     return notice(`${name}: added; try it with: mooring webhook test ${name}`);
   }
-  await output.value(`${reply.secret}\n`);
+  await showOnce(output, lost, () => output.value(`${reply.secret}\n`));
   notice(`${name}: the key of its signatures; it is shown only once`);
 }
 
