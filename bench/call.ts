@@ -1,6 +1,4 @@
 import { type IncomingHttpHeaders, request } from "node:http";
-import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import { type DescMethodUnary, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 
 /** HTTP/1.1 request to 127.0.0.1. */
@@ -79,16 +77,6 @@ export function pathOf(method: {
   readonly name: string;
 }): string {
   return `/${method.parent.typeName}/${method.name}`;
-}
-
-/** Like callGrpc, with messages instead of bytes. */
-export async function callMethod<I extends DescMessage, O extends DescMessage>(
-  method: DescMethodUnary<I, O>,
-  message: MessageShape<I>,
-  { port, token }: { readonly port: number; readonly token: string },
-): Promise<MessageShape<O>> {
-  const body = toBinary(method.input, message);
-  return fromBinary(method.output, await callGrpc({ port, path: pathOf(method), body, token }));
 }
 
 /** Frames a message for gRPC, without compression. */

@@ -10,16 +10,14 @@ export interface Plan {
   readonly rounds: number;
   /** Seconds of one round, a whole number. */
   readonly seconds: number;
-  /** Number of starts of each server in measurements of start times. */
-  readonly starts: number;
-  /** Number of concurrent watch streams. */
-  readonly streams: number;
+  /** Number of measurements of a single event, such as a start. */
+  readonly times: number;
 }
 
 /** Run of less than twenty minutes, for published figures. */
-export const fullPlan: Plan = { warmUp: 3, rounds: 5, seconds: 4, starts: 11, streams: 10_000 };
-/** Run of less than two minutes. */
-export const quickPlan: Plan = { warmUp: 1, rounds: 2, seconds: 1, starts: 2, streams: 10_000 };
+export const fullPlan: Plan = { warmUp: 3, rounds: 5, seconds: 4, times: 11 };
+/** Short run to see that everything works. */
+export const quickPlan: Plan = { warmUp: 1, rounds: 2, seconds: 1, times: 2 };
 
 /** Environment of an experiment. */
 export interface Lab {
@@ -27,9 +25,6 @@ export interface Lab {
   readonly plan: Plan;
   /** Path of the measured program. */
   readonly server: string;
-  /** Flags for its Node, such as those of a profile. */
-  readonly nodeFlags: readonly string[];
-  readonly quick: boolean;
 }
 
 /** Measurement, chosen by its name. */
@@ -38,16 +33,7 @@ export interface Experiment {
   readonly title: string;
   /** Required programs; without them the experiment is skipped. */
   readonly needs: readonly Program[];
-  /** @throws NotMeasurable when the server lacks the measured function. */
   measure(lab: Lab): Promise<Figures>;
-  /** Starts only the sides, for a profile of the first one. */
-  readonly open?: (lab: Lab) => Promise<readonly ProfiledSide[]>;
-}
-
-/** Side of a profile. */
-export interface ProfiledSide {
-  run(seconds: number): Promise<{ readonly requests: number }>;
-  readonly server?: { stop(): Promise<void> };
 }
 
 /** Result of an experiment. */
@@ -59,8 +45,6 @@ export interface Figures {
   readonly verdicts: readonly Verdict[];
   /** Conditions that limit the validity of the figures. */
   readonly notes?: readonly string[];
-  /** All figures, for the JSON file. */
-  readonly figures: unknown;
 }
 
 /** Result of an experiment with its name. */
@@ -85,9 +69,6 @@ export type Target =
   | { readonly atLeast: number; readonly atMost?: never }
   | { readonly atMost: number; readonly atLeast?: never };
 
-/** Error for an experiment that is impossible with this server; it is reported as skipped. */
-export class NotMeasurable extends Error {}
-
 /** Median of several measurements with its target, and the lowest and highest value. */
 export function verdictOf(
   text: string,
@@ -104,8 +85,7 @@ export function limited(text: string, value: number, unit: string, atMost: numbe
   return { text, value, unit, target: { atMost } };
 }
 
-/** Reports whether a target is met; undefined: no target. */
-export function reached({ value, target }: Verdict): boolean | undefined {
-  if (target === undefined) return undefined;
+/** Reports whether a target is met. */
+export function reached(value: number, target: Target): boolean {
   return target.atLeast !== undefined ? value >= target.atLeast : value <= target.atMost;
 }

@@ -1,13 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { create } from "@bufbuild/protobuf";
-import {
-  GetPublicSettingsRequestSchema,
-  PublicService,
-} from "../gen/mooring/v1/public_service_pb.js";
-import { SaveSettingsRequestSchema, SettingService } from "../gen/mooring/v1/setting_service_pb.js";
+import { PublicService } from "../gen/mooring/v1/public_service_pb.js";
 import { MALLOC, NODE_FLAGS } from "../src/app/memory-settings.ts";
-import { callMethod } from "./call.ts";
+import { callHttp, type HttpRequest, pathOf } from "./call.ts";
 import type { Lab } from "./experiment.ts";
 import { freePort, until } from "./port.ts";
 import { LOAD_CORE, type Running, SERVER_CORE, type Stage } from "./stage.ts";
@@ -34,37 +29,42 @@ export interface Mooring {
 }
 
 /** Options of a start. */
-export interface MooringOptions {
+interface MooringOptions {
   readonly cores?: string;
   readonly nodeFlags?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   /** An existing data folder; a fresh one when absent. */
   readonly folder?: string;
-  /** The admin token; a new one when absent. */
-  readonly token?: string;
 }
+
+/** What a start needs of a lab. */
+type Program = Pick<Lab, "stage" | "server">;
 
 /** Settings of one save: the contract's limit. */
 const BATCH = 1_000;
 
 /** Starts the server and waits until it answers with settings. */
-export async function startMooring(lab: Lab, options: MooringOptions = {}): Promise<Mooring> {
+export async function startMooring(lab: Program, options: MooringOptions = {}): Promise<Mooring> {
   const started = await launchMooring(lab, options);
-  const ready = async () => {
-    started.server.assertAlive();
-    return answersSettings(started);
+  const { server, port } = started;
+  // In front of a server, the REST route is the server's at first.
+  const path = pathOf(PublicService.method.getPublicSettings);
+  const headers = { "Content-Type": "application/json" };
+  const ready = () => {
+    server.assertAlive();
+    return succeeds({ port, path, method: "POST", headers, body: "{}" });
   };
-  await until(ready, () => `Mooring does not answer:\n${started.server.tail()}`);
+  await until(ready, () => `Mooring does not answer:\n${server.tail()}`);
   return started;
 }
 
 /** Starts the server as the launchers of the archives and the image do, without waiting. */
-export async function launchMooring(lab: Lab, options: MooringOptions = {}): Promise<Mooring> {
+export async function launchMooring(lab: Program, options: MooringOptions = {}): Promise<Mooring> {
   const port = await freePort();
-  const token = options.token ?? randomBytes(32).toString("hex");
+  const token = randomBytes(32).toString("hex");
   const server = lab.stage.start({
     program: process.execPath,
-    args: [...NODE_FLAGS, ...lab.nodeFlags, ...(options.nodeFlags ?? []), lab.server],
+    args: [...NODE_FLAGS, ...(options.nodeFlags ?? []), lab.server],
     environment: {
       ...MALLOC,
       NODE_ENV: "production",
@@ -83,19 +83,15 @@ export async function launchMooring(lab: Lab, options: MooringOptions = {}): Pro
   return { server, port, token };
 }
 
-/** Saves `count` custom settings, named by `customKey`. */
+/** Saves `count` custom settings, `bench_0` and so on. */
 export async function addCustomSettings(mooring: Mooring, count: number): Promise<void> {
   for (let start = 0; start < count; start += BATCH) {
     const settings = Array.from({ length: Math.min(BATCH, count - start) }, (_, offset) => ({
-      key: customKey(start + offset),
+      key: `bench_${start + offset}`,
       value: `value of setting ${start + offset}`,
       help: "A setting that the bench made.",
     }));
-    await callMethod(
-      SettingService.method.saveSettings,
-      create(SaveSettingsRequestSchema, { settings }),
-      mooring,
-    );
+    await callAdmin(mooring, "/api/admin/setting/save", settings);
   }
 }
 
@@ -120,28 +116,10 @@ interface Envelope {
   readonly data: unknown;
 }
 
-/** Adds a site, with Mooring's values, and follows it. */
-export async function followSite(
-  mooring: Mooring,
-  site: { readonly name: string; readonly url: string; readonly token: string },
-): Promise<void> {
-  const { name } = site;
-  await callAdmin(mooring, "/api/admin/site/create", site);
-  await callAdmin(mooring, "/api/admin/site/sync", { name });
-  const mode = { mode: "SITE_MODE_FOLLOW" };
-  await callAdmin(mooring, `/api/admin/site/update?name=${name}`, mode);
-}
-
-/** Name of a custom setting of the bench. */
-export function customKey(index: number): string {
-  return `bench_${String(index).padStart(5, "0")}`;
-}
-
-async function answersSettings({ port, token }: Mooring): Promise<boolean> {
+/** Reports whether a request is answered with the status 200. */
+export async function succeeds(request: HttpRequest): Promise<boolean> {
   try {
-    const request = create(GetPublicSettingsRequestSchema);
-    await callMethod(PublicService.method.getPublicSettings, request, { port, token });
-    return true;
+    return (await callHttp(request)).status === 200;
   } catch {
     return false;
   }

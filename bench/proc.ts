@@ -44,19 +44,6 @@ export function cpuMicros(pid: number): number {
   return sum(processTree(pid).map((member) => readStat(member)?.cpuMicros ?? 0));
 }
 
-/** CPU time of one process without its children, in microseconds. */
-export function ownCpuMicros(pid: number): number {
-  return readStat(pid)?.cpuMicros ?? 0;
-}
-
-/** Time that a processor has worked since the machine started, in microseconds. */
-export function coreMicros(core: string): number {
-  const line = new RegExp(`^cpu${core} (.*)$`, "m").exec(readText("/proc/stat"))?.[1] ?? "";
-  // User, nice, system, idle, waiting for disks, interrupts (proc_stat(5)).
-  const [user = 0, nice = 0, system = 0, , , hard = 0, soft = 0] = line.split(" ").map(Number);
-  return ((user + nice + system + hard + soft) * 1_000_000) / TICKS_PER_SECOND;
-}
-
 /** Resident memory of a process and its descendants, in bytes. */
 export function residentBytes(pid: number): number {
   return sum(processTree(pid).map(ownResidentBytes));

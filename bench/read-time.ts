@@ -1,4 +1,5 @@
 import { Agent, get } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Mooring } from "./mooring.ts";
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -24,15 +25,24 @@ export async function timeReads(mooring: Mooring, count: number): Promise<number
   return times;
 }
 
-/** Reads one after the other until a call has ended. @returns its result, and the durations. */
+/**
+ * Reads until a call has ended.
+ *
+ * @param pause between two reads, in milliseconds.
+ * @returns its result, and the durations.
+ */
 export async function readsWhile<T>(
   mooring: Mooring,
   call: Promise<T>,
+  pause = 0,
 ): Promise<{ readonly result: T; readonly reads: readonly number[] }> {
   let hasEnded = false;
   const readOn = async (): Promise<number[]> => {
     const times: number[] = [];
-    while (!hasEnded) times.push(await timeRead(mooring));
+    while (!hasEnded) {
+      times.push(await timeRead(mooring));
+      if (pause > 0) await sleep(pause);
+    }
     return times;
   };
   const ending = call.finally(() => {

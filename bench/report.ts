@@ -1,5 +1,4 @@
 import { type Finding, reached, type Target, type Verdict } from "./experiment.ts";
-import type { Head } from "./machine.ts";
 
 /** Markers in docs/performance.md around the results of a run. */
 export const BEGIN = "<!-- results: begin (written by the bench, not by hand) -->";
@@ -15,22 +14,16 @@ export function withResults(document: string, results: string): string {
 
 /** All findings in Markdown. @param skipped reasons, one for each experiment left out. */
 export function resultsMarkdown(
-  head: Head,
+  head: readonly string[],
   findings: readonly Finding[],
   skipped: readonly string[],
 ): string {
   return [
-    headMarkdown(head),
+    list(head),
     targetMarkdown(findings),
     ...findings.map(findingMarkdown),
     ...(skipped.length === 0 ? [] : ["### Not measured", list(skipped)]),
   ].join("\n\n");
-}
-
-/** Time, machine and programs of the figures. */
-export function headMarkdown({ time, command, machine, disk, versions }: Head): string {
-  const names = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
-  return list([`${time.slice(0, 10)}, \`${command}\``, machine, disk, names.join(", ")]);
 }
 
 /** All figures with a target. */
@@ -39,8 +32,9 @@ export function targetMarkdown(findings: readonly Finding[]): string {
     verdicts.flatMap((verdict) => {
       const { text, target } = verdict;
       if (target === undefined) return [];
-      const outcome =
-        reached(verdict) === true ? "reached" : `**${distanceText(verdict, target)}**`;
+      const outcome = reached(verdict.value, target)
+        ? "reached"
+        : `**${distanceText(verdict.value, target)}**`;
       return [[`${name}: ${text}`, figureText(verdict), targetText(target), outcome]];
     }),
   );
@@ -76,13 +70,13 @@ function targetText(target: Target): string {
 }
 
 /** Missing factor to a target. */
-function distanceText({ value }: Verdict, target: Target): string {
+function distanceText(value: number, target: Target): string {
   const factor = target.atLeast !== undefined ? target.atLeast / value : value / target.atMost;
   return `NOT reached, ${decimal(factor)}× away`;
 }
 
 /** Markdown table with the first column left-aligned, the others right-aligned. */
-export function table(rows: readonly (readonly string[])[]): string {
+function table(rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
   const [head = [], ...body] = cells;
   const line = (row: readonly string[]) => `| ${row.join(" | ")} |`;
@@ -93,7 +87,7 @@ export function table(rows: readonly (readonly string[])[]): string {
   ].join("\n");
 }
 
-function list(items: readonly string[]): string {
+export function list(items: readonly string[]): string {
   return items.map((item) => `- ${item}`).join("\n");
 }
 

@@ -1,6 +1,5 @@
 /** Median of numbers; NaN for none. */
 export function median(values: readonly number[]): number {
-  if (values.length === 0) return Number.NaN;
   return quantile(values, 0.5);
 }
 
@@ -18,21 +17,8 @@ export function quantile(values: readonly number[], q: number): number {
  * are more stable than absolute figures.
  */
 export function ratiosOf(of: readonly number[], against: readonly number[]): number[] {
-  return byRound(of, against, (one, other) => one / other);
-}
-
-/** Difference of each round. */
-export function differencesOf(of: readonly number[], against: readonly number[]): number[] {
-  return byRound(of, against, (one, other) => one - other);
-}
-
-function byRound(
-  of: readonly number[],
-  against: readonly number[],
-  compare: (one: number, other: number) => number,
-): number[] {
   return of.flatMap((value, round) => {
     const other = against[round];
-    return other === undefined ? [] : [compare(value, other)];
+    return other === undefined ? [] : [value / other];
   });
 }

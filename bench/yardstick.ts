@@ -12,7 +12,7 @@ export interface Started {
 }
 
 /** Servers in `yardstick/`. */
-type Yardstick = "fixed.ts" | "gateway.ts" | "empty-fastify.mjs" | "grpc-sqlite.ts";
+type Yardstick = "fixed.ts" | "gateway.ts" | "empty-fastify.mjs" | "save.ts";
 
 /** Servers of `yardstick/fixed.ts`. */
 export type FixedKind = "http" | "fastify" | "grpc-js" | "connect-node" | "connect-fastify";
@@ -22,19 +22,13 @@ export function startFixed(stage: Stage, kind: FixedKind, kept: string): Promise
   return startYardstick(stage, "fixed.ts", [kind, kept]);
 }
 
-/**
- * Starts a yardstick and waits until it accepts connections.
- *
- * @param args arguments after the port.
- * @param nodeFlags such as those of a profile.
- */
+/** Starts a yardstick and waits until it accepts connections. @param args after the port. */
 export async function startYardstick(
   stage: Stage,
   name: Yardstick,
-  args: readonly string[],
-  nodeFlags: readonly string[] = [],
+  args: readonly string[] = [],
 ): Promise<Started> {
-  const started = await launchYardstick(stage, name, args, nodeFlags);
+  const started = await launchYardstick(stage, name, args);
   await untilListening(started.server, started.port, name);
   return started;
 }
@@ -44,13 +38,12 @@ export async function launchYardstick(
   stage: Stage,
   name: Yardstick,
   args: readonly string[] = [],
-  nodeFlags: readonly string[] = [],
 ): Promise<Started> {
   const port = await freePort();
   const program = fileURLToPath(new URL(`yardstick/${name}`, import.meta.url));
   const server = stage.start({
     program: process.execPath,
-    args: [...nodeFlags, program, String(port), ...args],
+    args: [program, String(port), ...args],
     environment: { NODE_ENV: "production" },
     cores: SERVER_CORE,
   });

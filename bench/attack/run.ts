@@ -4,7 +4,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fullPlan, type Lab } from "../experiment.ts";
 import { callAdmin, startMooring } from "../mooring.ts";
 import { freePort } from "../port.ts";
 import { residentBytes } from "../proc.ts";
@@ -93,8 +92,6 @@ export async function openScene(
   { stage, server, quick, seed, machine }: Plan,
   publicBytes = 0,
 ): Promise<Scene> {
-  const options = { plan: fullPlan, nodeFlags: [] };
-  const lab: Lab = { ...options, stage, server, quick };
   const environment = {
     // Default bounds; experiments of the bench have wider ones.
     MOORING_MAX_CUSTOM_SETTINGS: "2000",
@@ -102,10 +99,13 @@ export async function openScene(
   };
   const tickFile = join(stage.folder(), "ticks");
   writeFileSync(tickFile, "");
-  const mooring = await startMooring(lab, {
-    environment: { ...environment, ATTACK_TICKS: tickFile },
-    nodeFlags: [`--import=${longestTick}`],
-  });
+  const mooring = await startMooring(
+    { stage, server },
+    {
+      environment: { ...environment, ATTACK_TICKS: tickFile },
+      nodeFlags: [`--import=${longestTick}`],
+    },
+  );
   const ticks = readTicks(tickFile);
   const { port, token } = mooring;
   if (publicBytes > 0)

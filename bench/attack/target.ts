@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { preface } from "../load/frame.ts";
+import { preface } from "./frame.ts";
 
 /** Target of an attack. */
 export interface Target {

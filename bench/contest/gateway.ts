@@ -27,23 +27,25 @@ const contest: Contest = {
 };
 
 async function open(lab: Lab, name: string, ...args: readonly string[]) {
-  const { server, port } = await startYardstick(lab.stage, "gateway.ts", args, lab.nodeFlags);
+  const { server, port } = await startYardstick(lab.stage, "gateway.ts", args);
   const [side] = await wrkSide(lab, name, server, { port, path: PATH });
   return side;
 }
 
+const comparison = experimentOf(contest);
+
 /** The gateway against a Fastify route that parses the same, and the time for many rules. */
 export const gateway: Experiment = {
-  ...experimentOf(contest),
+  ...comparison,
   measure: async (lab) => {
-    const finding = await experimentOf(contest).measure(lab);
+    const finding = await comparison.measure(lab);
     return { ...finding, verdicts: [...finding.verdicts, await startVerdict(lab)] };
   },
 };
 
 async function startVerdict(lab: Lab): Promise<Verdict> {
   const times: number[] = [];
-  for (let start = 0; start < lab.plan.starts; start++) {
+  for (let start = 0; start < lab.plan.times; start++) {
     const args = ["gateway", String(OTHERS)];
     const { server, port } = await startYardstick(lab.stage, "gateway.ts", args);
     times.push(Number((await callHttp({ port, path: "/start" })).body));

@@ -7,18 +7,11 @@ import {
   GetSettingRequestSchema,
   SettingService,
 } from "../../gen/mooring/v1/setting_service_pb.js";
-import {
-  callGrpc,
-  callHttp,
-  type GrpcRequest,
-  type HttpReply,
-  type HttpRequest,
-  pathOf,
-} from "../call.ts";
-import { type Contest, type Side, serverSide } from "../contest.ts";
+import { callGrpc, callHttp, type GrpcRequest, type HttpReply, pathOf } from "../call.ts";
+import type { Contest, Side } from "../contest.ts";
 import type { Lab } from "../experiment.ts";
 import { h2loadLoad } from "../load/h2load.ts";
-import { wrkLoad } from "../load/wrk.ts";
+import { type WrkJob, wrkLoad } from "../load/wrk.ts";
 import { startMooring } from "../mooring.ts";
 import type { Running } from "../stage.ts";
 import { type FixedKind, keepMessage, keepReply, startFixed } from "../yardstick.ts";
@@ -139,13 +132,13 @@ export async function wrkSide(
   lab: Lab,
   name: string,
   server: Running,
-  job: HttpRequest & { readonly body?: string },
+  job: WrkJob,
 ): Promise<readonly [Side, HttpReply]> {
   const reply = await callHttp(job);
   if (reply.status !== 200)
     throw new Error(`${name} answered ${reply.status}: ${reply.body.toString().slice(0, 200)}`);
-  const options = { payloadBytes: reply.body.length };
-  return [serverSide(name, server, wrkLoad(lab.stage, job), options), reply];
+  const load = wrkLoad(lab.stage, job);
+  return [{ name, server, load, payloadBytes: reply.body.length }, reply];
 }
 
 /** A yardstick with a fixed reply under wrk. */
@@ -154,7 +147,7 @@ async function fixedWrkSide(
   name: string,
   kind: FixedKind,
   kept: string,
-  job: Omit<HttpRequest, "port"> & { readonly body?: string },
+  job: Omit<WrkJob, "port">,
 ): Promise<Side> {
   const { server, port } = await startFixed(lab.stage, kind, kept);
   return (await wrkSide(lab, name, server, { ...job, port }))[0];
@@ -169,7 +162,7 @@ async function h2loadSide(
 ): Promise<readonly [Side, Buffer]> {
   const reply = await callGrpc(job);
   const load = h2loadLoad(lab.stage, { ...job, replyBytes: reply.length });
-  return [serverSide(name, server, load, { payloadBytes: reply.length }), reply];
+  return [{ name, server, load, payloadBytes: reply.length }, reply];
 }
 
 /** A yardstick with a fixed message under h2load. */

@@ -1,151 +1,123 @@
+import { type ClientHttp2Session, connect } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { create, toBinary } from "@bufbuild/protobuf";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
-import { pathOf } from "../call.ts";
-import {
-  type Experiment,
-  type Figures,
-  type Lab,
-  limited,
-  NotMeasurable,
-  verdictOf,
-} from "../experiment.ts";
-import type { Arrival, WatchJob } from "../load/watch-client.ts";
-import { type Mooring, startMooring } from "../mooring.ts";
+import { framed, pathOf } from "../call.ts";
+import { type Experiment, limited, verdictOf } from "../experiment.ts";
+import { callAdmin, type Mooring, startMooring } from "../mooring.ts";
 import { cpuMicros, residentBytes } from "../proc.ts";
-import { count, decimal, size } from "../report.ts";
-import { type Conversation, LOAD_CORE } from "../stage.ts";
-import { median, ratiosOf } from "../statistics.ts";
+import { count, decimal } from "../report.ts";
+import { median } from "../statistics.ts";
 
-const METHOD = "WatchPublicSettings";
-const PER_CONNECTION = 100;
-/** Number of streams besides one that does not read, and the size of each change in bytes. */
-const FEW = 100;
-const LARGE = 60_000;
-const CHANGES = 15;
-const QUICK_CHANGES = 5;
+const STREAMS = 10_000;
+const CONNECTIONS = 100;
+
+/** Delays of one change, in milliseconds after it was sent. */
+interface Arrival {
+  /** Until the save was acknowledged. */
+  readonly acknowledged: number;
+  /** Until half of the streams had received it. */
+  readonly half: number;
+  /** Until the last stream had received it. */
+  readonly last: number;
+}
 
 /** Cost of sending a change to very many clients. */
 export const watch: Experiment = {
   name: "watch",
-  title: `gRPC ${METHOD} by many clients`,
+  title: "gRPC WatchPublicSettings by many clients",
   needs: [],
   measure: async (lab) => {
-    const many = await measureMany(lab);
-    const stopped = await measureStopped(lab);
-    return report(lab, many, stopped);
+    const mooring = await startMooring(lab);
+    const { pid } = mooring.server;
+    await sleep(1_000);
+    const before = residentBytes(pid);
+    const streams = openStreams(mooring.port);
+    await streams.receive("");
+    await sleep(1_000);
+    const memory = residentBytes(pid) - before;
+    await change(mooring, streams, "warm");
+    const cpu = cpuMicros(pid);
+    const arrivals: Arrival[] = [];
+    for (let time = 0; time < lab.plan.times; time += 1) {
+      arrivals.push(await change(mooring, streams, `change ${time} of this run`));
+      await sleep(100);
+    }
+    const perDelivery = (cpuMicros(pid) - cpu) / lab.plan.times / STREAMS;
+    streams.close();
+    const middle = (member: keyof Arrival) => decimal(median(arrivals.map((one) => one[member])));
+    const last = arrivals.map((arrival) => arrival.last);
+    return {
+      load: `Node's HTTP/2 client in one process, ${count(STREAMS)} streams on ${CONNECTIONS} connections`,
+      columns: ["", "acknowledged ms", "half have it, ms", "last has it, ms"],
+      rows: [["a change", middle("acknowledged"), middle("half"), middle("last")]],
+      verdicts: [
+        limited(`memory for ${count(STREAMS)} streams`, memory / 1e6, " MB", 200),
+        limited("CPU of the server for each delivery", perDelivery, " µs", 25),
+        verdictOf("one change reaches the last stream", last, " ms", { atMost: 400 }),
+      ],
+    };
   },
 };
 
-interface Many {
-  readonly before: number;
-  readonly after: number;
-  /** CPU time of the server per delivery, in microseconds. */
-  readonly cpuPerDelivery: number;
-  readonly arrivals: readonly Arrival[];
+/** Saves a value. @returns when it was acknowledged and received. */
+async function change(mooring: Mooring, streams: Streams, value: string): Promise<Arrival> {
+  const received = streams.receive(value);
+  const sent = performance.now();
+  await callAdmin(mooring, "/api/admin/setting/save", [{ key: "announcement", value }]);
+  const acknowledged = performance.now() - sent;
+  const times = (await received).map((time) => time - sent);
+  return { acknowledged, half: median(times), last: Math.max(...times) };
 }
 
-async function measureMany(lab: Lab): Promise<Many> {
-  const mooring = await startMooring(lab);
-  await sleep(1_000);
-  const before = residentBytes(mooring.server.pid);
-  const { streams } = lab.plan;
-  const client = await startClient(lab, mooring, streams, streams / PER_CONNECTION);
-  await sleep(1_000);
-  const after = residentBytes(mooring.server.pid);
-  await change(client, 3, "warm");
-  const cpu = cpuMicros(mooring.server.pid);
-  const changes = lab.quick ? QUICK_CHANGES : CHANGES;
-  const arrivals = await change(client, changes, "many");
-  const used = cpuMicros(mooring.server.pid) - cpu;
-  await client.stop();
-  return { before, after, arrivals, cpuPerDelivery: used / changes / streams };
+interface Streams {
+  /** Resolves with the time at which each stream has received a message with a text. */
+  receive(text: string): Promise<readonly number[]>;
+  close(): void;
 }
 
-interface Stopped {
-  readonly alone: readonly Arrival[];
-  readonly beside: readonly Arrival[];
-}
-
-/** Measures the same changes without and with a client that does not read. */
-async function measureStopped(lab: Lab): Promise<Stopped> {
-  const client = await startClient(lab, await startMooring(lab), FEW, 10);
-  const changes = lab.quick ? QUICK_CHANGES : CHANGES;
-  await change(client, 3, "warm", LARGE);
-  const alone = await change(client, changes, "alone", LARGE);
-  await client.ask("stop");
-  const beside = await change(client, changes, "beside", LARGE);
-  await client.stop();
-  return { alone, beside };
-}
-
-async function startClient(
-  lab: Lab,
-  { port, token }: Mooring,
-  streams: number,
-  connections: number,
-): Promise<Conversation> {
-  const method = PublicService.methods.find(({ name }) => name === METHOD);
-  if (method === undefined) throw new NotMeasurable(`the contract has no ${METHOD} yet`);
-  const body = Buffer.from(toBinary(method.input, create(method.input))).toString("base64");
-  const job = { port, token, body, streams, connections, stopped: 1, path: pathOf(method) };
-  const client = lab.stage.converse({
-    program: process.execPath,
-    args: [
-      fileURLToPath(new URL("../load/watch-client.ts", import.meta.url)),
-      JSON.stringify(job satisfies WatchJob),
-    ],
-    cores: LOAD_CORE,
-  });
-  await client.ask();
-  return client;
-}
-
-/** Saves several values, each after the previous one has arrived everywhere. */
-async function change(
-  client: Conversation,
-  times: number,
-  name: string,
-  length = 32,
-): Promise<Arrival[]> {
-  const arrivals: Arrival[] = [];
-  for (let time = 0; time < times; time++) {
-    const value = `${name} ${time} of this run`.padEnd(length, ".");
-    arrivals.push(JSON.parse(await client.ask(value)) as Arrival);
-    await sleep(100);
-  }
-  return arrivals;
-}
-
-function report(lab: Lab, many: Many, stopped: Stopped): Figures {
-  const memory = many.after - many.before;
-  const last = many.arrivals.map((arrival) => arrival.last);
-  const slowdown = ratiosOf(
-    stopped.beside.map((arrival) => arrival.last),
-    stopped.alone.map((arrival) => arrival.last),
-  );
-  return {
-    load: `own HTTP/2 client, ${count(lab.plan.streams)} streams on ${lab.plan.streams / PER_CONNECTION} connections; then ${FEW} streams, changes of ${size(LARGE)} and one connection that stops reading`,
-    columns: ["", "acknowledged ms", "half have it, ms", "last has it, ms"],
-    rows: [
-      row(`${count(lab.plan.streams)} streams`, many.arrivals),
-      row(`${FEW} streams`, stopped.alone),
-      row(`${FEW} streams beside a stopped one`, stopped.beside),
-    ],
-    verdicts: [
-      limited(`memory for ${count(lab.plan.streams)} streams`, memory / 1e6, " MB", 200),
-      verdictOf("one change reaches the last stream", last, " ms", { atMost: 250 }),
-      verdictOf("beside a stopped reader against without, time to the last", slowdown, "×", {
-        atMost: 1.2,
-      }),
-    ],
-    notes: [`the server spends ${decimal(many.cpuPerDelivery)} µs of CPU for each delivery`],
-    figures: { many, stopped },
+/** Opens all streams, several on a connection. */
+function openStreams(port: number): Streams {
+  let expected = "";
+  let times: number[] = [];
+  let resolve: (times: readonly number[]) => void = () => undefined;
+  let fail: (error: Error) => void = () => undefined;
+  const sessions: ClientHttp2Session[] = [];
+  const headers = {
+    ":method": "POST",
+    ":path": pathOf(PublicService.method.watchPublicSettings),
+    "content-type": "application/grpc",
+    te: "trailers",
   };
-}
-
-function row(name: string, arrivals: readonly Arrival[]): string[] {
-  const middle = (member: keyof Arrival) => decimal(median(arrivals.map((each) => each[member])));
-  return [name, middle("acknowledged"), middle("median"), middle("last")];
+  const request = framed(new Uint8Array());
+  for (let connection = 0; connection < CONNECTIONS; connection += 1) {
+    const session = connect(`http://127.0.0.1:${port}`);
+    session.on("error", (error) => fail(error));
+    for (let at = 0; at < STREAMS / CONNECTIONS; at += 1) {
+      const stream = session.request(headers);
+      let had: string | undefined;
+      stream.on("error", (error) => fail(error));
+      stream.on("data", (chunk: Buffer) => {
+        // Bookmarks do not have the text.
+        if (had === expected || !chunk.includes(expected)) return;
+        had = expected;
+        times.push(performance.now());
+        if (times.length === STREAMS) resolve(times);
+      });
+      stream.end(request);
+    }
+    sessions.push(session);
+  }
+  return {
+    receive: (text) => {
+      expected = text;
+      times = [];
+      return new Promise((onEach, onError) => {
+        resolve = onEach;
+        fail = onError;
+      });
+    },
+    close: () => {
+      for (const session of sessions) session.destroy();
+    },
+  };
 }

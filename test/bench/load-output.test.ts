@@ -3,7 +3,7 @@ import { parseH2load } from "../../bench/load/h2load.ts";
 import { parseWrk } from "../../bench/load/wrk.ts";
 
 const wrk = (failed: number) =>
-  `Running 1s test\nBENCH {"requests":1000,"micros":2000000,"bytes":500000,"failed":${failed},"p50":900,"p99":3000}\n`;
+  `Running 1s test\nBENCH {"requests":1000,"micros":2000000,"bytes":500000,"failed":${failed},"p50":900}\n`;
 
 const h2load = (succeeded: number, data: number) => `
 finished in 1.00s, ${succeeded} req/s, 1.00MB/s
@@ -19,7 +19,6 @@ describe("output of wrk", () => {
       seconds: 2,
       wireBytes: 500,
       medianMillis: 0.9,
-      p99Millis: 3,
     });
   });
 

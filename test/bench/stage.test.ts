@@ -1,12 +1,10 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import { cpuMicros, processTree, residentBytes } from "../../bench/proc.ts";
-import { missingPrograms } from "../../bench/program.ts";
+import { pathOfProgram } from "../../bench/program.ts";
 import { createStage, LOAD_CORE, type Stage } from "../../bench/stage.ts";
-import { startYardstick } from "../../bench/yardstick.ts";
 
-const { PATH = "" } = process.env;
-const taskset = missingPrograms(PATH).includes("taskset");
+const taskset = pathOfProgram("taskset") === undefined;
 const skipReason = taskset ? " (skipped: taskset is not installed)" : "";
 const stages: Stage[] = [];
 
@@ -34,15 +32,6 @@ describe.skipIf(taskset)(`the stage${skipReason}`, () => {
     await stage.close();
     expect(existsSync(folder)).toBe(false);
     expect(() => process.kill(pid, 0)).toThrow("ESRCH");
-  });
-
-  it("writes the gateway's profile when it stops", async () => {
-    const stage = openStage();
-    const folder = stage.folder();
-    const flags = ["--cpu-prof", `--cpu-prof-dir=${folder}`];
-    const { server } = await startYardstick(stage, "gateway.ts", ["gateway", "0"], flags);
-    await server.stop();
-    expect(readdirSync(folder)).toEqual([expect.stringMatching(/\.cpuprofile$/)]);
   });
 
   it("returns the output of a program, and its stderr when it fails", async () => {

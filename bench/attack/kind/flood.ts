@@ -1,7 +1,7 @@
 // Endless frames that are cheap to send and expensive to process.
 import type { Socket } from "node:net";
 import { createRandom } from "../../../test/random.ts";
-import { END_HEADERS, END_STREAM, FRAME, fields, frame, text, uint32 } from "../../load/frame.ts";
+import { END_HEADERS, END_STREAM, FRAME, fields, frame, text, uint32 } from "../frame.ts";
 import {
   type Attack,
   add,

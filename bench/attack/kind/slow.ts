@@ -1,7 +1,7 @@
 // Clients that send slowly, or do not read.
 import { connect as connectHttp2 } from "node:http2";
 import type { Socket } from "node:net";
-import { END_HEADERS, END_STREAM, FRAME, fields, frame } from "../../load/frame.ts";
+import { END_HEADERS, END_STREAM, FRAME, fields, frame } from "../frame.ts";
 import {
   type Attack,
   add,

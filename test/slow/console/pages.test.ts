@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import type { Route } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { weighConsole } from "../../../bench/probe/console-weight.ts";
 import { consoleTest, enterAt, signIn, TOKEN, tabTo } from "./console.ts";
+import { weighConsole } from "./weight.ts";
 
 const console = consoleTest();
 const saved = async (key: string) => (await console.settings.getSetting({ key })).setting?.value;

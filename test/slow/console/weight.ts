@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { get } from "node:http";
 import type { Browser, Page, Request } from "playwright-core";
-import { until } from "../port.ts";
+import { until } from "../../../bench/port.ts";
 
 /** Pages other than the first one, which are loaded on first use. */
 const PAGES = [
