@@ -10,6 +10,8 @@ import { startLocalServices } from "./local-services.ts";
 
 const PASSPHRASE = "correct horse battery";
 const signal = new AbortController().signal;
+// The process has a low priority: on a busy machine it waits for the tests beside it.
+const timeout = 300_000;
 
 /** The file of a backup, and the configuration of its service. */
 const backup = startedForAll(async () => {
@@ -32,7 +34,7 @@ const backup = startedForAll(async () => {
 test.each([
   ["is the same as in this process", PASSPHRASE],
   ["reports a wrong passphrase in the same words", "another passphrase"],
-])("a check in a process of its own %s", async (_what, passphrase) => {
+])("a check in a process of its own %s", { timeout }, async (_what, passphrase) => {
   const { content, config } = backup;
   expect(content.length).toBeGreaterThan(0);
   const checked = await createProcessCheck(config)(content, passphrase, signal);
@@ -41,7 +43,7 @@ test.each([
   expect(String(checked.problem) === "").toBe(passphrase === PASSPHRASE);
 });
 
-test("a check ends with its caller", async () => {
+test("a check ends with its caller", { timeout }, async () => {
   const ending = new AbortController();
   const check = createProcessCheck(backup.config)(backup.content, PASSPHRASE, ending.signal);
   ending.abort(new Error("the caller has gone"));
