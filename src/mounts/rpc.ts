@@ -5,7 +5,7 @@ import type { Language, Translate } from "../messages/language.ts";
 import { changeImpl } from "./change-rpc.ts";
 import { readImpl } from "./read-rpc.ts";
 import { createMountReply, type MountSource } from "./reply.ts";
-import { onSitesImpl } from "./site-rpc.ts";
+import { syncImpl } from "./sync-rpc.ts";
 import { watchImpl } from "./watch-rpc.ts";
 
 /**
@@ -24,7 +24,7 @@ export function mountImpl(
   return {
     ...readImpl(mounts, reply, audit),
     ...changeImpl(mounts, reply),
-    ...onSitesImpl(mounts, reply),
+    ...syncImpl(mounts, reply),
     ...watchImpl(source, translations),
   };
 }

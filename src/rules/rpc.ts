@@ -5,7 +5,7 @@ import type { Language, Translate } from "../messages/language.ts";
 import { changeImpl } from "./change-rpc.ts";
 import { readImpl } from "./read-rpc.ts";
 import { createRuleReply, type RuleSource } from "./reply.ts";
-import { onSitesImpl } from "./site-rpc.ts";
+import { syncImpl } from "./sync-rpc.ts";
 import { watchImpl } from "./watch-rpc.ts";
 
 /**
@@ -23,7 +23,7 @@ export function ruleImpl(
   return {
     ...readImpl(rules, reply),
     ...changeImpl(rules, reply),
-    ...onSitesImpl(rules, reply),
+    ...syncImpl(rules, reply),
     ...watchImpl(source, translations),
   };
 }

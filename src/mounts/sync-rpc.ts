@@ -15,7 +15,7 @@ import type { MountService } from "./mount-service.ts";
 import type { MountReply } from "./reply.ts";
 
 /** Methods of MountService that call the servers of sites. */
-export function onSitesImpl(
+export function syncImpl(
   mounts: MountService,
   { sayIn, nameIn, resultsOf, changeReply }: MountReply,
 ): Pick<

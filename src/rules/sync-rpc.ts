@@ -14,7 +14,7 @@ import type { RuleReply } from "./reply.ts";
 import type { RuleService } from "./rule-service.ts";
 
 /** Methods of RuleService that call the servers of sites. */
-export function onSitesImpl(
+export function syncImpl(
   rules: RuleService,
   { sayIn, resultsOf, changeReply }: RuleReply,
 ): Pick<ServiceImpl<typeof RuleServiceDesc>, "compareRules" | "syncRules" | "adoptRules"> {
