@@ -1,20 +1,20 @@
 import type { Kysely, Transaction } from "kysely";
 import type { Database } from "../database/schema.ts";
 import { textFromColumn, textToColumn } from "../messages/message.ts";
-import type { SiteNote, StoredSiteEvent } from "./store.ts";
+import type { LogPage, SiteNote, StoredSiteEvent } from "./store.ts";
 
 /** Maximum number of log entries of a site. */
 const MAX_EVENTS = 1_000;
 
-/** Log of a site, newest first. @param before sequence number that the entries precede. */
+/** Log of a site, newest first. */
 export async function readEvents(
   db: Kysely<Database>,
   siteId: string,
-  limit: number,
-  before: number | undefined,
+  { limit, before, without = [] }: LogPage,
 ): Promise<readonly StoredSiteEvent[]> {
   let query = db.selectFrom("site_log").selectAll().where("site_id", "=", siteId);
   if (before !== undefined) query = query.where("seq", "<", before);
+  if (without.length > 0) query = query.where("action", "not in", without);
   const rows = await query.orderBy("seq", "desc").limit(limit).execute();
   return rows.map(({ seq, time, actor, action, revision, keys, result }) => ({
     seq,

@@ -119,7 +119,7 @@ export function createSiteStore(deps: SiteQueryDeps): SiteStore {
           notes.flatMap(({ audit }) => audit),
         );
       }),
-    log: (siteId, limit, before) => attempt(() => readEvents(db, siteId, limit, before)),
+    log: (siteId, page) => attempt(() => readEvents(db, siteId, page)),
     lease: (name, holder, now, ttl) => writing((trx) => takeLease(trx, name, holder, now, ttl)),
     release: (name, holder) => writing((trx) => dropLease(trx, name, holder)),
   };

@@ -33,14 +33,14 @@ export function readImpl(
     listSiteLog: async ({ name, pageSize, before }, context) => {
       const limit = pageLimit(pageSize, { beyond: "invalid" });
       if (before < 0n) throw invalid([{ field: "before", description: message("BEFORE_INVALID") }]);
-      const from = before === 0n ? undefined : Number(before);
-      const all = await sites.log(name, limit, from);
-      const hidden = hiddenActions(grantOf(context));
+      const entries = await sites.log(name, {
+        limit,
+        before: before === 0n ? undefined : Number(before),
+        without: hiddenActions(grantOf(context)),
+      });
       const say = sayIn(context);
       return create(ListSiteLogResponseSchema, {
-        entries: all
-          .filter(({ action }) => !hidden.includes(action))
-          .map((entry) => logEntryToProto(entry, say)),
+        entries: entries.map((entry) => logEntryToProto(entry, say)),
       });
     },
   };

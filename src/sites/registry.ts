@@ -10,6 +10,7 @@ import { NEW_STATE, readState, type Site, type SiteState } from "./site.ts";
 import { createSiteNames, type SiteNames } from "./site-names.ts";
 import {
   isSameSite,
+  type LogPage,
   type SiteEvent,
   type SiteStore,
   type StoredSite,
@@ -80,7 +81,7 @@ export interface SiteRegistry {
    * meanwhile: a round with the old token may have failed.
    */
   clearError(id: string): Promise<void>;
-  log(id: string, limit: number, before?: number): Promise<readonly StoredSiteEvent[]>;
+  log(id: string, page: LogPage): Promise<readonly StoredSiteEvent[]>;
   /** Calls the listener after every change. @returns a function that ends this. */
   onChange(listener: () => void): () => void;
 }
@@ -186,7 +187,7 @@ export function createSiteRegistry({
       while (!isDone && rows.has(id))
         isDone = await registry.record(id, { ...registry.state(id), ...cleared });
     },
-    log: (id, limit, before) => mapWriteError(store.log(id, limit, before)),
+    log: (id, page) => mapWriteError(store.log(id, page)),
     onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

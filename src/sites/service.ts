@@ -87,7 +87,7 @@ export function createSiteService(deps: SiteServiceDeps): SiteService {
       return onSite(work);
     },
     sync: syncSite(keys, deps),
-    log: (name, limit, before) => registry.log(registry.byName(name).id, limit, before),
+    log: (name, page) => registry.log(registry.byName(name).id, page),
     watch: feed.watch,
     pending: (isAsked = () => true) =>
       list()

@@ -9,7 +9,7 @@ import type { Adoption } from "./settings/adoption.ts";
 import type { Comparison } from "./settings/compare.ts";
 import type { Pushed } from "./settings/push.ts";
 import type { Site, SiteView } from "./site.ts";
-import type { StoredSiteEvent } from "./store.ts";
+import type { LogPage, StoredSiteEvent } from "./store.ts";
 
 /** Result of a sync, or of its dry run. */
 interface Synced {
@@ -95,7 +95,7 @@ export interface SiteService {
     },
     actor: string,
   ): Promise<Synced>;
-  log(name: string, limit: number, before?: number): Promise<readonly StoredSiteEvent[]>;
+  log(name: string, page: LogPage): Promise<readonly StoredSiteEvent[]>;
   /** Streams all sites, then each one that changes. @throws UNAVAILABLE at the end. */
   watch<M>(view: View<WatchedSites, M>, signal: AbortSignal): AsyncIterable<M>;
   /**

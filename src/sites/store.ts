@@ -63,6 +63,15 @@ export const RULE_ACTION = "rule";
 /** Action of a copy of a user in the log of a site. Its key is `user:` and the name. */
 export const USER_ACTION = "user";
 
+/** Page of the log of a site. */
+export interface LogPage {
+  readonly limit: number;
+  /** Only entries before this sequence number. Absent: the newest. */
+  readonly before?: number | undefined;
+  /** Actions whose entries are left out. Absent: none. */
+  readonly without?: readonly string[];
+}
+
 /** New state of a site, and the actions that led to it. */
 export interface SiteRecord {
   readonly state: StoredSiteState;
@@ -120,8 +129,8 @@ export interface SiteStore extends LeaseStore {
   record(records: readonly SiteRecord[]): Promise<readonly (number | undefined)[]>;
   /** Writes actions on sites in one transaction. */
   note(notes: readonly SiteNote[]): Promise<void>;
-  /** Newest first. @param before only older ones; undefined: the newest. */
-  log(siteId: string, limit: number, before?: number): Promise<readonly StoredSiteEvent[]>;
+  /** Newest first. */
+  log(siteId: string, page: LogPage): Promise<readonly StoredSiteEvent[]>;
 }
 
 /** Reports whether two rows are equal. Sealed members differ after each write. */

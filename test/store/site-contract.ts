@@ -117,14 +117,18 @@ export function describeSiteStore(name: string, newPlace: () => Promise<SitePlac
       const next = { ...known, version: 1, appliedRevision: 8, state: '{"x":1}' };
       expect(await record(next, [])).toBe(2);
       expect(await store.states()).toEqual([{ ...next, version: 2 }]);
-      expect(await store.log("a", 10)).toEqual([
+      expect(await store.log("a", { limit: 10 })).toEqual([
         { ...event, seq: 2 },
         { ...event, seq: 1 },
       ]);
-      expect(await store.log("a", 10, 2)).toHaveLength(1);
+      expect(await store.log("a", { limit: 10, before: 2 })).toHaveLength(1);
+      await store.note([{ siteId: "a", events: [{ ...event, action: "mount" }], audit: [] }]);
+      const others = { limit: 1, without: ["mount", "rule"] };
+      expect((await store.log("a", others)).map(({ seq }) => seq)).toEqual([2]);
+      expect((await store.log("a", { ...others, before: 2 })).map(({ seq }) => seq)).toEqual([1]);
       await store.delete("a", []);
       expect(await record({ ...known, version: 2 }, [event])).toBeUndefined();
-      expect([await store.states(), await store.log("a", 10)]).toEqual([[], []]);
+      expect([await store.states(), await store.log("a", { limit: 10 })]).toEqual([[], []]);
     });
 
     test("the version differs after each change, also by another connection, and is otherwise equal", async () => {
@@ -146,7 +150,7 @@ export function describeSiteStore(name: string, newPlace: () => Promise<SitePlac
       await store.update(storedSite("b"), []);
       await store.record([{ state, events: [], audit: [] }]);
       await store.lease("sites", "one", 1_000, 100);
-      await Promise.all([store.list(), store.states(), store.log("a", 10)]);
+      await Promise.all([store.list(), store.states(), store.log("a", { limit: 10 })]);
       expect(await store.version()).toBe(seen.at(-1));
       expect(await other.sites.version()).toBe(seen.at(-1));
       await other.close();
@@ -163,7 +167,7 @@ export function describeSiteStore(name: string, newPlace: () => Promise<SitePlac
             audit: [],
           },
         ]);
-      const all = await store.log("a", 5_000);
+      const all = await store.log("a", { limit: 5_000 });
       expect([all.length, all[0]?.seq, all.at(-1)?.seq]).toEqual([1_000, 1_200, 201]);
     });
 

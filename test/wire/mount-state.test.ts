@@ -194,6 +194,10 @@ test("requests of syncs and tests are in the audit with their caller; writes are
   const reader = as(service.port, (await give(admin, ["sites:read"])).text);
   const { entries: shown } = await reader.sites.listSiteLog({ name: "one", pageSize: 100 });
   expect(shown.filter(({ action }) => action === "mount")).toEqual([]);
+  // A page has as many entries as asked for: its caller goes on from the last one.
+  expect(entries[0]?.action).toBe("mount");
+  const paged = await reader.sites.listSiteLog({ name: "one", pageSize: 1 });
+  expect(paged.entries.map(({ sequence }) => sequence)).toEqual([shown[0]?.sequence]);
 });
 
 test("a path that was moved on the site is in its comparison, and is adopted without a second mount", async () => {

@@ -94,7 +94,10 @@ describe("a site", () => {
     const state = { siteId: "a", version: 0, appliedRevision: 7, state: "{}" };
     const recorded = store.sites.record([{ state, events: [event], audit: [] }]);
     expect(await commitDuring(recorded)).toEqual([undefined]);
-    expect([await store.sites.states(), await store.sites.log("a", 9)]).toEqual([[], []]);
+    expect([await store.sites.states(), await store.sites.log("a", { limit: 9 })]).toEqual([
+      [],
+      [],
+    ]);
   });
 
   test("that another instance deletes keeps no state of a mount", async () => {
