@@ -45,6 +45,8 @@ const INCLUDED: Readonly<Record<string, readonly string[]>> = {
   "rules:reveal": ["rules:read"],
   "users:write": ["users:read"],
   "incidents:acknowledge": ["incidents:read"],
+  // A webhook shows the incidents of all sites.
+  "webhooks:manage": ["incidents:read"],
 };
 
 /** Scopes that limits can apply to. */

@@ -146,7 +146,11 @@ export function backupsImpl(
         results: await mapInTicks(restored.results, (result) => resultToProto(result, say)),
         skipped: restored.skipped.map((part) => skippedToProto(part, say)),
         pendingSites: dryRun ? [] : pending(context),
-        omissions: restored.omissions.map(omissionToProto),
+        // The names of a document are those that its caller has sent.
+        omissions: (document === undefined
+          ? restored.omissions.filter(isShownTo(grantOf(context)))
+          : restored.omissions
+        ).map(omissionToProto),
       });
     },
     pruneBackups: async ({ dryRun }, context) => {

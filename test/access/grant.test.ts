@@ -146,6 +146,7 @@ test("each scope includes the scope that it requires, and no other", () => {
     "rules:reveal": "rules:read",
     "users:write": "users:read",
     "incidents:acknowledge": "incidents:read",
+    "webhooks:manage": "incidents:read",
   });
 });
 

@@ -126,6 +126,20 @@ test("a restore by a token restores only the parts that it may import, and names
   );
 });
 
+test("a restore names what its backup lacks only to callers who may read the part", async () => {
+  await away.stop();
+  const { backup } = await admin.backup.createBackup({});
+  const request = { name: backup?.name ?? "", dryRun: true };
+  const named = async ({ backup: caller }: As) =>
+    (await caller.restoreBackup(request)).omissions.map(({ part, names }) => [part, ...names]);
+  expect(await named(admin)).toContainEqual(["servers", "away"]);
+  expect((await named(importer)).flat()).not.toContain("away");
+  const document = { format: "mooring-archive", version: 1, settings: [], leftOut: [] };
+  const own = { ...document, leftOut: [{ part: "servers", names: ["mine"], reason: "" }] };
+  const { omissions } = await importer.backup.restoreBackup({ document: own, dryRun: true });
+  expect(omissions).toMatchObject([{ names: ["mine"] }]);
+});
+
 test("no secret and no token is in the log, in the audit or in the list", async () => {
   await admin.backup.createBackup({});
   const list = JSON.stringify((await admin.backup.listBackups({})).backups.map(({ name }) => name));

@@ -620,7 +620,7 @@ export const zhCn: Messages = {
   "scope.tokens:manage": "创建、轮换和吊销令牌，且不超出自身权限",
   "scope.users:read": "查看服务器的用户，不含密码",
   "scope.users:write": "把用户从一台服务器复制到另一台；包含 users:read",
-  "scope.webhooks:manage": "管理事件通知的接收方，查看已发送的通知",
+  "scope.webhooks:manage": "管理事件通知的接收方，查看已发送的通知；包含 incidents:read",
 
   "secret.clear": "清除",
   "secret.hide": "隐藏",

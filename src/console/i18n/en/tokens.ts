@@ -45,7 +45,7 @@ export const tokensTexts = {
   "scope.sites:read": "followed sites and their logs",
   "scope.users:read": "users of servers, without passwords",
   "scope.users:write": "copy users from one server to another; includes users:read",
-  "scope.webhooks:manage": "webhooks for incidents and their deliveries",
+  "scope.webhooks:manage": "webhooks for incidents and their deliveries; includes incidents:read",
   "scope.tokens:manage": "create, rotate and revoke tokens, with at most its own scopes",
 
   "token.active": "active",
