@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 /** Clock ticks per second in /proc/PID/stat: USER_HZ, 100 on every current Linux architecture. */
 const TICKS_PER_SECOND = 100;
@@ -76,24 +76,6 @@ export function resetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
-/** Established connections to a local port, as the socket inodes that this process holds. */
-export function establishedSockets(pid: number, port: number): number {
-  const inodes = new Set(["/proc/net/tcp", "/proc/net/tcp6"].flatMap((t) => established(t, port)));
-  return readFolder(`/proc/${pid}/fd`).filter((fd) => {
-    const inode = /^socket:\[(\d+)\]$/.exec(readLink(`/proc/${pid}/fd/${fd}`))?.[1];
-    return inode !== undefined && inodes.has(inode);
-  }).length;
-}
-
-function established(table: string, port: number): string[] {
-  const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  const rows = readText(table).split("\n").slice(1);
-  return rows.flatMap((row) => {
-    const [, local = "", , state, , , , , , inode = ""] = row.trim().split(/\s+/);
-    return state === "01" && local.endsWith(suffix) ? [inode] : [];
-  });
-}
-
 function readStat(pid: number): Stat | undefined {
   const text = readText(`/proc/${pid}/stat`);
   // The second field is the program's name in brackets, which may contain spaces and brackets.
@@ -112,22 +94,6 @@ function ownResidentBytes(pid: number): number {
 function readText(path: string): string {
   try {
     return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
-}
-
-function readFolder(path: string): string[] {
-  try {
-    return readdirSync(path);
-  } catch {
-    return [];
-  }
-}
-
-function readLink(path: string): string {
-  try {
-    return readlinkSync(path);
   } catch {
     return "";
   }

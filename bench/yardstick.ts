@@ -15,7 +15,7 @@ export interface Started {
 type Yardstick = "fixed.ts" | "gateway.ts" | "empty-fastify.mjs" | "save.ts";
 
 /** Servers of `yardstick/fixed.ts`. */
-export type FixedKind = "http" | "fastify" | "grpc-js" | "connect-node" | "connect-fastify";
+export type FixedKind = "node:http" | "Fastify" | "grpc-js" | "connect-node" | "connect-fastify";
 
 /** Starts a server with one fixed reply. @param kept file with the reply. */
 export function startFixed(stage: Stage, kind: FixedKind, kept: string): Promise<Started> {

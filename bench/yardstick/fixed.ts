@@ -1,5 +1,5 @@
-// Yardsticks with one fixed reply. Arguments: port, kind, file with the reply. `http`: node:http,
-// `fastify`: one route, `grpc-js`: one method with an encoded message, `connect-node` over HTTP/2
+// Yardsticks with one fixed reply. Arguments: port, kind, file with the reply. `node:http`,
+// `Fastify`: one route, `grpc-js`: one method with an encoded message, `connect-node` over HTTP/2
 // and `connect-fastify` over HTTP/1.1: the public service as in the manuals of Connect.
 import { readFileSync } from "node:fs";
 import type { ConnectRouter } from "@connectrpc/connect";
@@ -12,7 +12,7 @@ const fixed = JSON.parse(readFileSync(file, "utf8")) as FixedReply & FixedMessag
 const body = Buffer.from(fixed.body, "base64");
 
 // A server loads only its own packages.
-if (kind === "http") {
+if (kind === "node:http") {
   const { createServer } = await import("node:http");
   const headers = Object.fromEntries(fixed.headers);
   createServer((_request, response) => {
@@ -42,11 +42,13 @@ if (kind === "http") {
 }
 
 async function publicService(): Promise<(router: ConnectRouter) => void> {
-  const { fromBinary } = await import("@bufbuild/protobuf");
+  const { fromBinary, fromJsonString } = await import("@bufbuild/protobuf");
   const { GetPublicSettingsResponseSchema, PublicService } = await import(
     "../../gen/mooring/v1/public_service_pb.js"
   );
-  const reply = fromBinary(GetPublicSettingsResponseSchema, body);
+  const schema = GetPublicSettingsResponseSchema;
+  const isJson = kind === "connect-fastify";
+  const reply = isJson ? fromJsonString(schema, body.toString()) : fromBinary(schema, body);
   return (router) =>
     router.service(PublicService, {
       ping: () => ({ message: "pong" }),

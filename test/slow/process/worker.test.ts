@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { establishedSockets } from "../../../bench/proc.ts";
+import { establishedSockets } from "../../process/established-sockets.ts";
 import { type MooringProcess, startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
 import { http1Sender } from "../../wire/transport/http.ts";
 

@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { establishedSockets } from "../../bench/proc.ts";
+import { establishedSockets } from "./established-sockets.ts";
 
 const linux = process.platform === "linux";
 const sockets: Socket[] = [];
@@ -9,7 +9,7 @@ afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
 });
 
-describe.skipIf(!linux)(`figures from /proc${linux ? "" : " (skipped: not Linux)"}`, () => {
+describe.skipIf(!linux)(`connections from /proc${linux ? "" : " (skipped: not Linux)"}`, () => {
   it("count the connections that a process serves on a port, not those that it opens", async () => {
     const server = createServer((socket) => sockets.push(socket.resume()));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
