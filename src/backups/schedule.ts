@@ -1,4 +1,5 @@
 import { Code } from "@connectrpc/connect";
+import { ROOT } from "../access/grant.ts";
 import { ServiceError } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { hasCome, startPeriodic } from "../periodic.ts";
@@ -105,7 +106,8 @@ export function startBackupSchedule(deps: ScheduleDeps): BackupSchedule {
   };
   const make = async (signal: AbortSignal): Promise<void> => {
     const begun = performance.now();
-    const { backup } = await backups.create({ passphrase: "", includeServerOwn: false, signal });
+    const options = { passphrase: "", includeServerOwn: false, signal };
+    const { backup } = await backups.create(ROOT, options);
     duration = performance.now() - begun;
     newest = backup;
     failures = 0;

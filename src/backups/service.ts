@@ -88,19 +88,22 @@ export class BackupService {
     return this.#ownPassphrase !== "";
   }
 
-  /** As in archives. */
-  canExport(grant: ArchiveCaller["grant"], part: string): boolean {
-    return this.#deps.archive.canExport(grant, part);
+  /** Names of entries, such as principals and sites, are shown to callers who may export them. */
+  isShownTo(grant: ArchiveCaller["grant"]): (of: { readonly part: string }) => boolean {
+    return ({ part }) => this.#deps.archive.canExport(grant, part);
   }
 
   /**
    * Stores a backup of everything. It counts after it was read back and opened; older ones are removed
    * after that.
    *
-   * @throws FAILED_PRECONDITION; RESOURCE_EXHAUSTED; UNAVAILABLE when the target fails.
+   * @throws PERMISSION_DENIED; FAILED_PRECONDITION; RESOURCE_EXHAUSTED; UNAVAILABLE when the target
+   *   fails.
    */
-  async create(options: CreateOptions): Promise<Created> {
+  async create(grant: ArchiveCaller["grant"], options: CreateOptions): Promise<Created> {
     const { signal } = options;
+    // A caller who knows the passphrase reads every secret in it, and the token is every right.
+    if (options.passphrase !== "" || options.includeServerOwn) requireRoot(grant);
     const { files } = this.#stored();
     const passphrase = this.#passphraseOf(options.passphrase);
     return this.#exclusively(signal, async () => {
@@ -130,9 +133,8 @@ export class BackupService {
     grant: ArchiveCaller["grant"],
     options: CreateOptions & { readonly renew?: () => Promise<void> },
   ): Promise<ArchiveDocument> {
-    // A caller who does not know the passphrase cannot restore the file.
-    if (options.passphrase === "" && !grant.isRoot)
-      throw denied(message("PERMANENT_TOKEN_REQUIRED"));
+    // A caller who does not know the passphrase cannot restore the file, and the token is every right.
+    if (options.passphrase === "" || options.includeServerOwn) requireRoot(grant);
     return this.#export(grant, options);
   }
 
@@ -263,6 +265,11 @@ export class BackupService {
 interface OpenTarget {
   readonly target: BackupTarget;
   readonly files: BackupFiles;
+}
+
+/** @throws PERMISSION_DENIED. */
+function requireRoot(grant: ArchiveCaller["grant"]): void {
+  if (!grant.isRoot) throw denied(message("PERMANENT_TOKEN_REQUIRED"));
 }
 
 function busy(): ServiceError {

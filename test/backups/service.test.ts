@@ -70,7 +70,7 @@ const files = async (): Promise<string[]> => (await readdir(place.folder)).sort(
 
 test("a stored backup has everything, sealed, and can be restored", async () => {
   const backups = open();
-  const { backup, counts, omissions } = await backups.create(options);
+  const { backup, counts, omissions } = await backups.create(ROOT, options);
   expect(counts).toMatchObject({ sites: 0, mounts: 1, settings: expect.any(Number) });
   expect(omissions).toEqual([{ part: "settings", names: expect.arrayContaining(["token"]) }]);
   expect(await files()).toEqual([backup.name]);
@@ -84,7 +84,7 @@ test("a stored backup has everything, sealed, and can be restored", async () => 
 
 test("the admin token is in a backup only on request", async () => {
   const names = async (includeServerOwn: boolean): Promise<string[]> => {
-    const { backup } = await open().create({ ...options, includeServerOwn });
+    const { backup } = await open().create(ROOT, { ...options, includeServerOwn });
     const { settings } = JSON.parse(await readFile(join(place.folder, backup.name), "utf8"));
     return settings.map(({ key }: { key: string }) => key);
   };
@@ -115,7 +115,7 @@ const DAMAGES: readonly [string, (text: string) => string][] = [
 
 test.each(DAMAGES)("the check finds a file %s", async (_what, damage) => {
   const backups = open();
-  const { backup } = await backups.create(options);
+  const { backup } = await backups.create(ROOT, options);
   const path = join(place.folder, backup.name);
   const text = await readFile(path, "utf8");
   await writeFile(path, damage(text));
@@ -124,7 +124,7 @@ test.each(DAMAGES)("the check finds a file %s", async (_what, damage) => {
 });
 
 test("the check reports a wrong passphrase", async () => {
-  const { backup } = await open().create(options);
+  const { backup } = await open().create(ROOT, options);
   const { checked } = await open().check(backup.name, "another passphrase", signal);
   expect(String(checked.problem)).toContain("passphrase");
 });
@@ -140,9 +140,9 @@ const FAULTS: readonly [string, Partial<BackupTarget>][] = [
 test.each(FAULTS)(
   "no backup counts, and none is removed, when the file %s",
   async (_what, fault) => {
-    const { backup } = await open().create(options);
+    const { backup } = await open().create(ROOT, options);
     const target = { ...createFolderTarget(place.folder), ...fault };
-    await expect(open({ target, keep: { last: 1 } }).create(options)).rejects.toThrow();
+    await expect(open({ target, keep: { last: 1 } }).create(ROOT, options)).rejects.toThrow();
     expect(await files()).toEqual([backup.name]);
   },
 );
@@ -152,8 +152,10 @@ test("no backup counts when its check fails", async () => {
     check: async (...of) => ({ ...(await check(...of)), problem: "it does not open" }),
     keep: { last: 1 },
   });
-  const { backup } = await open().create(options);
-  await expect(failing.create(options)).rejects.toMatchObject({ code: Code.FailedPrecondition });
+  const { backup } = await open().create(ROOT, options);
+  await expect(failing.create(ROOT, options)).rejects.toMatchObject({
+    code: Code.FailedPrecondition,
+  });
   expect(await files()).toEqual([backup.name]);
 });
 
@@ -168,7 +170,7 @@ test("older backups are removed after a new one, others never", async () => {
   for (const name of foreign) await writeFile(join(place.folder, name), "mine");
   const backups = open({ keep: { last: 2 } });
   const made = [];
-  for (let at = 0; at < 4; at += 1) made.push((await backups.create(options)).backup.name);
+  for (let at = 0; at < 4; at += 1) made.push((await backups.create(ROOT, options)).backup.name);
   expect(await files()).toEqual([...foreign, ...made.slice(-2)].sort());
   const { unknown, others } = await backups.prune({ dryRun: false, signal });
   expect(unknown).toEqual([foreign[3]]);
@@ -178,7 +180,7 @@ test("older backups are removed after a new one, others never", async () => {
 test("pruning keeps the newest backup that can be restored", async () => {
   const backups = open();
   const made = [];
-  for (let at = 0; at < 4; at += 1) made.push((await backups.create(options)).backup.name);
+  for (let at = 0; at < 4; at += 1) made.push((await backups.create(ROOT, options)).backup.name);
   const [first = "", second = "", third = "", fourth = ""] = made;
   for (const name of [third, fourth]) {
     const path = join(place.folder, name);
@@ -193,7 +195,7 @@ test("pruning keeps the newest backup that can be restored", async () => {
 
 test("nothing is removed when no backup can be restored", async () => {
   const backups = open();
-  for (let at = 0; at < 3; at += 1) await backups.create(options);
+  for (let at = 0; at < 3; at += 1) await backups.create(ROOT, options);
   const before = await files();
   const wrong = open({ keep: { last: 1 }, passphrase: "another passphrase" });
   expect((await wrong.prune({ dryRun: false, signal })).removed).toEqual([]);
@@ -204,7 +206,7 @@ test("a file that another process left unfinished is removed by the next backup"
   await mkdir(place.folder);
   const left = `mooring-backup-20200102T030405678Z-${site.local.services.databaseId()}.json.part`;
   await writeFile(join(place.folder, left), "{");
-  const { backup } = await open().create(options);
+  const { backup } = await open().create(ROOT, options);
   expect(await files()).toEqual([backup.name]);
 });
 
@@ -216,13 +218,15 @@ test("an ended call leaves no file", async () => {
       throw ending.signal.reason;
     },
   });
-  await expect(backups.create({ ...options, signal: ending.signal })).rejects.toThrow("gone");
+  await expect(backups.create(ROOT, { ...options, signal: ending.signal })).rejects.toThrow("gone");
   expect(await files()).toEqual([]);
 });
 
 test("a process without the lease makes no backup", async () => {
   const backups = open({ lease: { take: async () => undefined } });
-  await expect(backups.create(options)).rejects.toMatchObject({ code: Code.ResourceExhausted });
+  await expect(backups.create(ROOT, options)).rejects.toMatchObject({
+    code: Code.ResourceExhausted,
+  });
 });
 
 test.each(["../secret", "/etc/passwd", "mooring-backup-20260102T030405678Z-nowhere.json", ""])(
@@ -234,14 +238,14 @@ test.each(["../secret", "/etc/passwd", "mooring-backup-20260102T030405678Z-nowhe
 
 test("a service without a place or a passphrase makes no backup", async () => {
   const code = { code: Code.FailedPrecondition };
-  await expect(open({ target: undefined }).create(options)).rejects.toMatchObject(code);
-  await expect(open({ passphrase: undefined }).create(options)).rejects.toMatchObject(code);
+  await expect(open({ target: undefined }).create(ROOT, options)).rejects.toMatchObject(code);
+  await expect(open({ passphrase: undefined }).create(ROOT, options)).rejects.toMatchObject(code);
 });
 
 test("a restore of a stored backup brings back what was changed, as one revision", async () => {
   const { local } = site;
   const backups = open();
-  const { backup } = await backups.create(options);
+  const { backup } = await backups.create(ROOT, options);
   await local.call("SaveSettings", { settings: [{ key: "site_title", value: "Changed" }] });
   await local.call("DeleteMounts", { names: ["films"] });
   const before = local.services.ledger.snapshot().revision;

@@ -42,7 +42,11 @@ for (let turn = 0; ; turn += 1) {
   const [first, second] =
     turn % 2 === 0 ? (["bravo", "alpha"] as const) : (["alpha", "bravo"] as const);
   await services.archive.import(documentOf(first, home), caller, CHOICES);
-  const { backup } = await backups.create({ passphrase: "", includeServerOwn: false, signal });
+  const { backup } = await backups.create(ROOT, {
+    passphrase: "",
+    includeServerOwn: false,
+    signal,
+  });
   await services.archive.import(documentOf(second, home), caller, CHOICES);
   await loseUser();
   await backups.restore({ name: backup.name }, caller, { ...CHOICES, signal });
