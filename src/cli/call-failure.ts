@@ -26,9 +26,36 @@ const EXIT_OF: Readonly<Record<Code, ExitCode>> = {
   [Code.Unauthenticated]: EXIT.unauthenticated,
 };
 
-/** Explains a failed call and selects the exit code. */
-export function explainCall(error: ConnectError, connection: Connection): CliFailure {
-  const { place, tokenSource, timeout, offline } = connection;
+/** A call whose connection broke or whose time limit ended before the answer. */
+export class UnansweredCall extends Error {
+  override readonly name = "UnansweredCall";
+  override readonly cause: ConnectError;
+  /** What may have been done, or how to see it. */
+  readonly note: string;
+
+  constructor(cause: ConnectError, note: string) {
+    super(cause.message);
+    this.cause = cause;
+    this.note = note;
+  }
+}
+
+/** Note of a short call that changes something. */
+const MAYBE_CHANGED =
+  'a change may have been made nevertheless: "mooring history" and "mooring audit list" show it';
+
+/**
+ * Explains a failed call and selects the exit code.
+ *
+ * @param note of a call without an answer. Default: that a change may have been made, unless the call
+ *   only reads.
+ */
+export function explainCall(
+  error: ConnectError,
+  connection: Connection,
+  note = connection.lastCall?.isRead === true ? "" : MAYBE_CHANGED,
+): CliFailure {
+  const { place, tokenSource, offline } = connection;
   const violations = error
     .findDetails(BadRequestSchema)
     .flatMap(({ fieldViolations }) =>
@@ -51,10 +78,14 @@ export function explainCall(error: ConnectError, connection: Connection): CliFai
   if (isAnswer(error)) return fail(message);
   if (code === Code.DeadlineExceeded)
     return fail(
-      `${place} did not answer within ${timeout}; a change may have been made nevertheless: "mooring history" shows it. --timeout sets a longer limit`,
+      [
+        `${place} did not answer within ${connection.lastCall?.limit ?? "the time limit"}`,
+        ...(note === "" ? [] : [`; ${note}`]),
+        ". --timeout sets a longer limit",
+      ].join(""),
     );
   if (code === Code.ResourceExhausted) return fail(`the request is too large (${message})`);
-  if (isBroken(error)) return new CliFailure(EXIT.unavailable, explainBroken(error, place));
+  if (isBroken(error)) return new CliFailure(EXIT.unavailable, explainBroken(error, place, note));
   return fail(`${place} sent a reply that is not from Mooring (${message}): check the address`);
 }
 
@@ -68,6 +99,12 @@ function asArgument(text: string): string {
 /** Reports whether the service answered: each of its replies has this header. */
 function isAnswer({ metadata }: ConnectError): boolean {
   return metadata.has("x-request-id");
+}
+
+/** Reports whether a call ended without an answer of the service. */
+export function isUnanswered(error: unknown): error is ConnectError {
+  if (!(error instanceof ConnectError)) return false;
+  return isBroken(error) || (error.code === Code.DeadlineExceeded && !isAnswer(error));
 }
 
 /** Reports whether the connection failed or broke. */
@@ -106,7 +143,10 @@ const PERHAPS_TLS = "; if it uses TLS, write its address with https://";
 
 const OWN_AUTHORITY = "; NODE_EXTRA_CA_CERTS=/path/ca.pem adds your own certificate authority";
 
-function explainBroken(error: ConnectError, place: string): string {
+/** Errors of a connection on which the service may have received the call. */
+const MAYBE_RECEIVED = /^(ECONNRESET|EPIPE|ERR_HTTP2_.*|)$/;
+
+function explainBroken(error: ConnectError, place: string, note: string): string {
   const { code = "", message = error.rawMessage } = systemError(error) ?? {};
   // Alerts about the client's certificate (RFC 8446, section 6.2).
   if (/ALERT_(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE)/.test(code))
@@ -123,7 +163,8 @@ function explainBroken(error: ConnectError, place: string): string {
   const isPlain = !/^(https|unix):/.test(place);
   const reason =
     isPlain && /^(ECONNRESET|EPIPE|ERR_HTTP2_)/.test(key) ? `${found}${PERHAPS_TLS}` : found;
-  return `no service answers at ${place} (${reason}): check that it is running, and its address (--address or MOORING_ADDRESS)`;
+  const maybe = note !== "" && MAYBE_RECEIVED.test(key) ? `; ${note}` : "";
+  return `no service answers at ${place} (${reason}): check that it is running, and its address (--address or MOORING_ADDRESS)${maybe}`;
 }
 
 /**

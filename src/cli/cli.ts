@@ -3,7 +3,7 @@ import { quote } from "../config/complaint.ts";
 import { errorText } from "../error-text.ts";
 import { suggestion } from "../suggestion.ts";
 import { type FlagName, flagSynopsis, flags, readArguments, sharedFlags } from "./argument.ts";
-import { explainCall } from "./call-failure.ts";
+import { explainCall, UnansweredCall } from "./call-failure.ts";
 import { whoamiCommand } from "./command/access.ts";
 import { exportCommand, importCommand } from "./command/archive.ts";
 import { auditCommand } from "./command/audit.ts";
@@ -137,6 +137,8 @@ async function runCommand(
     });
     return code;
   } catch (error) {
+    if (error instanceof UnansweredCall)
+      throw explainCall(error.cause, await connect(), error.note);
     throw error instanceof ConnectError ? explainCall(error, await connect()) : error;
   } finally {
     await connecting?.then(

@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { connect, isIP } from "node:net";
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { type Client, createClient, type Interceptor, type Transport } from "@connectrpc/connect";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { address as parseAddress } from "../config/address.ts";
@@ -40,11 +41,19 @@ export interface Connection {
   readonly place: string;
   /** Source of the token, such as `MOORING_TOKEN_FILE "/run/token"`; never the token. */
   readonly tokenSource: string;
-  /** Time limit of a call, in the notation of the flag. */
-  readonly timeout: string;
+  /** The last call to a service. */
+  readonly lastCall: LastCall | undefined;
   /** Whether the command runs without a service: this process opens the database. */
   readonly offline: boolean;
   close(): Promise<void>;
+}
+
+/** A call, for the explanation of its failure. */
+interface LastCall {
+  /** Whether it changes nothing. */
+  readonly isRead: boolean;
+  /** Its time limit, such as `10 s`. */
+  readonly limit: string;
 }
 
 /**
@@ -63,11 +72,19 @@ export async function openConnection(
   const timeout = args.text("timeout") ?? DEFAULT_TIMEOUT;
   const timeoutMs = readTimeout(timeout, world);
   const database = args.text("database");
-  if (database !== undefined) return openDatabase(database, args, world, timeout);
+  if (database !== undefined) return openDatabase(database, args, world);
   const at = readServiceAddress(args.text("address"), { world, anonymous });
   const token = anonymous ? NO_TOKEN : readToken(args, world);
   const certificate = at.url.startsWith("https:") ? readClientCertificate(world) : undefined;
-  const { transport, close } = await openTransport(at, token.text, timeoutMs, certificate);
+  let lastCall: LastCall | undefined;
+  const { transport, close } = await openTransport(at, {
+    token: token.text,
+    timeoutMs,
+    certificate,
+    onCall: (call) => {
+      lastCall = call;
+    },
+  });
   const settings = createClient(SettingService, transport);
   const { place } = at;
   return {
@@ -75,7 +92,9 @@ export async function openConnection(
     transport,
     place,
     tokenSource: token.source,
-    timeout,
+    get lastCall() {
+      return lastCall;
+    },
     offline: false,
     close,
   };
@@ -104,9 +123,12 @@ const MAX_REPLY = 64 * 1024 * 1024;
 /** gRPC over one HTTP/2 connection. TLS trusts the authorities that Node trusts. */
 async function openTransport(
   { url, socket, isUnnamed = false }: ServiceAddress,
-  token: string,
-  timeoutMs: number,
-  certificate: ClientCertificate | undefined,
+  options: {
+    readonly token: string;
+    readonly timeoutMs: number;
+    readonly certificate: ClientCertificate | undefined;
+    readonly onCall: (call: LastCall) => void;
+  },
 ): Promise<{ readonly transport: Transport; close(): Promise<void> }> {
   // Imported on demand: `--database` does not need it.
   const { createGrpcTransport, Http2SessionManager } = await import("@connectrpc/connect-node");
@@ -115,14 +137,17 @@ async function openTransport(
     // Pings detect a lost connection during a watch.
     { pingIntervalMs: 30_000, pingTimeoutMs: 10_000 },
     socket === undefined
-      ? { ...certificate, ...(isUnnamed ? { rejectUnauthorized: false } : {}) }
+      ? { ...options.certificate, ...(isUnnamed ? { rejectUnauthorized: false } : {}) }
       : { createConnection: () => connect(socket) },
   );
   const transport = createGrpcTransport({
     baseUrl: url,
     sessionManager,
-    interceptors: [withHeaders({ authorization: token, "user-agent": "mooring-cli" })],
-    defaultTimeoutMs: timeoutMs,
+    interceptors: [
+      withHeaders({ authorization: options.token, "user-agent": "mooring-cli" }),
+      noteCalls(options.onCall),
+    ],
+    defaultTimeoutMs: options.timeoutMs,
     readMaxBytes: MAX_REPLY,
   });
   return {
@@ -142,12 +167,21 @@ function withHeaders(headers: Readonly<Record<string, string>>): Interceptor {
   };
 }
 
-async function openDatabase(
-  database: string,
-  args: Arguments,
-  world: World,
-  timeout: string,
-): Promise<Connection> {
+function noteCalls(onCall: (call: LastCall) => void): Interceptor {
+  return (next) => (request) => {
+    // The time limit in milliseconds (gRPC over HTTP/2, Timeout).
+    const ms = Number.parseInt(request.header.get("grpc-timeout") ?? "", 10);
+    const isDry = !request.stream && "dryRun" in request.message && request.message.dryRun === true;
+    const { idempotency } = request.method;
+    onCall({
+      isRead: isDry || idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
+      limit: ms < 1_000 ? `${ms} ms` : `${ms / 1_000} s`,
+    });
+    return next(request);
+  };
+}
+
+async function openDatabase(database: string, args: Arguments, world: World): Promise<Connection> {
   const foreign = (["address", "token", "token-file"] as const).find((name) => args.text(name));
   if (foreign !== undefined)
     throw usage(
@@ -158,7 +192,7 @@ async function openDatabase(
   checkIsThere(config.database);
   const { transport, close } = await world.openOffline(config);
   const settings = createClient(SettingService, transport);
-  return { settings, transport, place, tokenSource: "", timeout, offline: true, close };
+  return { settings, transport, place, tokenSource: "", lastCall: undefined, offline: true, close };
 }
 
 /** Fails for a missing SQLite file, which an open would create. @throws CliFailure. */

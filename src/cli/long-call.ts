@@ -1,4 +1,5 @@
 import type { CallOptions } from "@connectrpc/connect";
+import { isUnanswered, UnansweredCall } from "./call-failure.ts";
 import type { CommandRun } from "./command.ts";
 import { CliFailure, EXIT } from "./failure.ts";
 import { timeLimit } from "./time-limit.ts";
@@ -20,9 +21,10 @@ interface LongWork {
  * cancels the call.
  *
  * @param work noun of the call for messages, such as `restore`.
- * @param interruptNote sentence of the error after Ctrl-C: what was stored, or how to see what is left.
+ * @param interruptNote sentence of the error after Ctrl-C and without an answer: what was stored, or how
+ *   to see what is left.
  * @param timeoutMs time limit in milliseconds, unless --timeout sets one. Default: 120 s.
- * @throws CliFailure after Ctrl-C.
+ * @throws CliFailure after Ctrl-C; UnansweredCall.
  */
 export async function longCall<T>(
   run: Pick<CommandRun, "args" | "errors" | "world">,
@@ -35,8 +37,9 @@ export async function longCall<T>(
   try {
     return await call({ ...timeLimit(run, timeoutMs), signal: ended.signal });
   } catch (error) {
-    if (!ended.signal.aborted) throw error;
-    throw new CliFailure(EXIT.failed, `${work} was ended by Ctrl-C; ${interruptNote}`);
+    if (ended.signal.aborted)
+      throw new CliFailure(EXIT.failed, `${work} was ended by Ctrl-C; ${interruptNote}`);
+    throw isUnanswered(error) ? new UnansweredCall(error, interruptNote) : error;
   } finally {
     forget();
     line.remove();

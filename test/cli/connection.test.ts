@@ -163,7 +163,7 @@ describe("a service that cannot be reached", () => {
     const { code, err } = await ask(fake.env, "--timeout", "100ms");
     fake.stop();
     expect(code).toBe(6);
-    expect(err).toContain("did not answer within 100ms");
+    expect(err).toContain("did not answer within 100 ms");
     expect((await ask(fake.env, "--timeout", "100")).code).toBe(2);
     expect((await ask(fake.env, "--timeout", "0s")).code).toBe(2);
   });
