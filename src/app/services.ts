@@ -1,4 +1,5 @@
 import { createThrottle } from "../access/throttle.ts";
+import type { Archive } from "../archive/archive.ts";
 import type { Checkpoints } from "../audit/checkpoint.ts";
 import type { Config } from "../config/config.ts";
 import { mapWriteError } from "../database/error.ts";
@@ -7,36 +8,28 @@ import { createKinds } from "../history/kinds.ts";
 import { createRestore } from "../history/restore.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Localize } from "../messages/localize.ts";
-import { createRuleView } from "../rules/rule-view.ts";
-import { createServerService, type ServerService } from "../servers/service.ts";
+import type { ServerService } from "../servers/service.ts";
 import { SETTINGS } from "../settings/kind.ts";
 import { readSiteNames, type SiteRegistry } from "../sites/registry.ts";
-import { errorOf } from "../sites/site.ts";
-import type { SiteService } from "../sites/site-service.ts";
-import type { Sites } from "../sites/sites.ts";
-import type { Store } from "../store/stores.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Visitor } from "../upstream/session.ts";
 import type { Upstream } from "../upstream/upstream.ts";
-import { randomPassword } from "../users/password.ts";
-import { createUserService, type UserService } from "../users/service.ts";
 import { type OpenAccess, openAccess } from "./access.ts";
 import { type ArchiveParts, mountsToExport, openArchive, rulesToExport } from "./archive.ts";
 import { keepAudit, openAudit } from "./audit.ts";
-import { type BackupParts, type OpenBackups, openBackups, scheduleText } from "./backups.ts";
+import { type BackupParts, openBackups } from "./backups.ts";
 import { type Foundation, type FoundationDeps, openFoundation } from "./foundation.ts";
 import { deriveKeyApart } from "./key-process.ts";
 import type { OpenMounts } from "./mounts.ts";
 import type { Services } from "./routes.ts";
-import type { OpenRules } from "./rules.ts";
-import { summaryOf } from "./site-summary.ts";
+import { openServerContents } from "./server-contents.ts";
+import { openStatus, type ProcessState } from "./service-status.ts";
 import { openSiteWork, type SiteWork, type SiteWorkDeps } from "./site-work.ts";
 import { openSiteService, openUpstream } from "./sites.ts";
-import { type FollowedFiles, followFiles } from "./state-file.ts";
-import { createStatusService, type StatusService } from "./status.ts";
+import { followFiles } from "./state-file.ts";
 
 /** Dependencies of services on the process. */
-export interface ServicesDeps extends FoundationDeps, SiteWorkDeps {
+export interface ServicesDeps extends FoundationDeps, SiteWorkDeps, ProcessState {
   readonly log: Logger;
   /** Cost of scrypt of sealed archives; undefined: that of the program. */
   readonly passphraseCost?: ArchiveParts["passphraseCost"];
@@ -46,10 +39,7 @@ export interface ServicesDeps extends FoundationDeps, SiteWorkDeps {
   readonly checkBackup?: BackupParts["check"];
   /** Other interval for the schedule of backups, in milliseconds; undefined: that of the program. */
   readonly backupInterval?: number | undefined;
-  /** Number of open streams. */
-  readonly watchers: () => number;
   readonly localize: Localize;
-  readonly draining: () => boolean;
 }
 
 /** Services behind the contract. */
@@ -80,15 +70,14 @@ export interface RunningServices extends Services {
  */
 export async function startServices(config: Config, deps: ServicesDeps): Promise<RunningServices> {
   await using opened = new AsyncDisposableStack();
-  const { log, commonLog, localize, version } = deps;
+  const { log, commonLog, localize } = deps;
   // Aborted when streams are to end.
   const ending = new AbortController();
   const foundation = await openFoundation(config, deps, opened);
-  const { drivers, driverOf, store, registry, declared, services } = foundation;
+  const { drivers, store, registry, declared, services } = foundation;
   const { ledger } = services;
   const siteWork = await openSiteWork(config, foundation, deps, opened);
   const { sites, rules, mounts, kinds } = siteWork;
-  const { incidents } = mounts;
   // Opened last, because it begins to write to its server; the access identifies its admins.
   let upstream: Upstream | undefined;
   const access = await openAccess({
@@ -104,24 +93,12 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     endedTokenAge: config.endedTokenAgeMs,
   });
   opened.defer(access.close);
-  incidents.watchTokens(access.manager.unrenewedTokens);
-  const { users, servers } = openServerContents({ registry, sites, store, ledger, rules, log });
+  mounts.incidents.watchTokens(access.manager.unrenewedTokens);
+  const { users, servers } = openServerContents(foundation, siteWork, log);
   const archive = openArchive(config, {
-    services,
+    ...archiveParts(foundation, siteWork, deps),
     servers,
-    sites: sites.registry,
-    effects: kinds,
-    declaredBy: declared.by,
-    mounts: mountsToExport(mounts.mounts),
-    rules: rulesToExport(rules.rules, rules.onSites),
-    webhooks: incidents.targets,
     access: access.archivePart,
-    driverOf,
-    driverNames: foundation.driverNames,
-    databaseId: () => store.databaseId,
-    passphraseCost: deps.passphraseCost,
-    deriveKey: deps.deriveKey ?? deriveKeyApart,
-    version,
   });
   // Before any write to a site: an invalid file ends the start.
   const files = await followFiles(config, {
@@ -154,44 +131,27 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     times: deps.siteTimes,
   });
   opened.defer(() => upstream?.close());
-  const audit = openAudit({ store, log });
-  opened.defer(audit.close);
-  const checkpoints = keepAudit(config, { store, log });
-  opened.defer(checkpoints.stop);
-  const backups = await openBackups(config, {
-    archive,
-    leases: store.sites,
-    databaseId: () => store.databaseId,
-    report: incidents.report,
-    log,
-    check: deps.checkBackup,
-    interval: deps.backupInterval,
+  const kept = await openAuditAndBackups(config, { archive, foundation, siteWork, deps }, opened);
+  const status = openStatus(config, deps, {
+    ...kept,
+    foundation,
+    siteService,
+    upstream,
+    files,
   });
-  opened.defer(backups.stop);
-  const status = openStatus(config, deps, { foundation, siteService, upstream, files, backups });
   const running = opened.move();
   return {
     ...services,
     ...historyOf(siteWork, foundation),
     ...incidentSource(config, siteWork, registry),
-    line: services.settings.line,
+    ...recordSource(siteWork, foundation),
     sites: siteService,
+    pendingSites: siteService.pending,
     users,
     servers,
-    pendingSites: siteService.pending,
-    mounts: mounts.mounts,
-    rules: rules.rules,
-    siteNames: registry.names,
-    siteIdOf: (name) => registry.names().named(name).id,
-    driverOf,
-    incidentCounts: incidents.counts,
     access: access.manager,
     archive,
-    backups: backups.backups,
-    backupState: backups.schedule,
-    audit,
-    checkpoints,
-    isSecret: (key) => ledger.snapshot().get(SETTINGS, key)?.secret === true,
+    ...kept,
     databaseId: () => store.databaseId,
     databaseAwayFor: store.awayFor,
     drivers: createDriverService({ live: drivers, stopping: ending.signal }),
@@ -201,7 +161,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
     endStreams: () => {
       ending.abort();
       services.feed.close();
-      audit.endStreams();
+      kept.audit.endStreams();
       mounts.endStreams();
       rules.endStreams();
     },
@@ -212,10 +172,82 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
 /** Answer about a visitor before the upstream is opened. */
 const NOT_YET: Visitor = { kind: "silent", words: "the service is starting" };
 
+/** What is kept of calls and of the data: the audit with its checkpoints, and the backups. */
+async function openAuditAndBackups(
+  config: Config,
+  {
+    archive,
+    foundation: { store },
+    siteWork: { mounts },
+    deps: { log, checkBackup, backupInterval },
+  }: {
+    readonly archive: Archive;
+    readonly foundation: Foundation;
+    readonly siteWork: SiteWork;
+    readonly deps: ServicesDeps;
+  },
+  opened: AsyncDisposableStack,
+) {
+  const audit = openAudit({ store, log });
+  opened.defer(audit.close);
+  const checkpoints = keepAudit(config, { store, log });
+  opened.defer(checkpoints.stop);
+  const { backups, schedule, stop } = await openBackups(config, {
+    archive,
+    leases: store.sites,
+    databaseId: () => store.databaseId,
+    report: mounts.incidents.report,
+    log,
+    check: checkBackup,
+    interval: backupInterval,
+  });
+  opened.defer(stop);
+  return { audit, checkpoints, backups, backupState: schedule };
+}
+
+/** Parts of archives that foundation and work on sites have. */
+function archiveParts(
+  { services, store, declared, driverOf, driverNames }: Foundation,
+  { sites, rules, mounts, kinds }: SiteWork,
+  { passphraseCost, deriveKey = deriveKeyApart, version }: ServicesDeps,
+): Omit<ArchiveParts, "servers" | "access"> {
+  return {
+    services,
+    sites: sites.registry,
+    effects: kinds,
+    declaredBy: declared.by,
+    mounts: mountsToExport(mounts.mounts),
+    rules: rulesToExport(rules.rules, rules.onSites),
+    webhooks: mounts.incidents.targets,
+    driverOf,
+    driverNames,
+    databaseId: () => store.databaseId,
+    passphraseCost,
+    deriveKey,
+    version,
+  };
+}
+
 /** The history of all kinds of records. */
 function historyOf({ mounts, rules }: SiteWork, { services, store }: Foundation) {
   const kinds = createKinds([services.kind, mounts.mounts.kind, rules.rules.kind]);
-  return { kinds, restore: createRestore({ ...services, store, kinds }) };
+  const { line } = services.settings;
+  return { kinds, line, restore: createRestore({ ...services, store, kinds }) };
+}
+
+/** Records of sites, with what their messages show besides. */
+function recordSource(
+  { mounts, rules }: SiteWork,
+  { registry, driverOf, services: { ledger } }: Foundation,
+) {
+  return {
+    mounts: mounts.mounts,
+    rules: rules.rules,
+    siteNames: registry.names,
+    siteIdOf: (name: string) => registry.names().named(name).id,
+    driverOf,
+    isSecret: (key: string) => ledger.snapshot().get(SETTINGS, key)?.secret === true,
+  };
 }
 
 /** Incidents, webhooks and days with the names of sites. */
@@ -226,6 +258,7 @@ function incidentSource(
 ) {
   return {
     incidents: incidents.incidents,
+    incidentCounts: incidents.counts,
     webhooks: incidents.webhooks,
     days: incidents.days,
     siteName: incidents.siteName,
@@ -236,95 +269,4 @@ function incidentSource(
       interval: probeIntervalMs,
     }),
   };
-}
-
-/** The state of the service for `status` and for checks of readiness. */
-function openStatus(
-  config: Config,
-  { watchers, draining, version }: ServicesDeps,
-  {
-    foundation: { store, services, drivers },
-    siteService,
-    upstream,
-    files,
-    backups,
-  }: {
-    readonly foundation: Foundation;
-    readonly siteService: SiteService;
-    readonly upstream: Upstream | undefined;
-    readonly files: FollowedFiles;
-    readonly backups: OpenBackups;
-  },
-): StatusService {
-  return createStatusService({
-    store,
-    ledger: services.ledger,
-    drivers: () => drivers.current().names.length,
-    sites: async () => {
-      await upstream?.probe();
-      return summaryOf(siteService);
-    },
-    backups: () =>
-      backups.backups.place === undefined
-        ? undefined
-        : scheduleText(backups.schedule(), Date.now()),
-    files: files.note,
-    upstreamAnswers: () => (upstream === undefined ? undefined : upstreamAnswers(siteService)),
-    watchers,
-    draining,
-    version,
-    database: databaseText(config),
-    now: Date.now,
-  });
-}
-
-/** The accounts and the unmanaged contents of servers. */
-function openServerContents({
-  registry,
-  sites,
-  store,
-  ledger,
-  rules,
-  log,
-}: {
-  readonly registry: SiteRegistry;
-  readonly sites: Sites;
-  readonly store: Pick<Store, "sites">;
-  readonly ledger: Ledger;
-  readonly rules: Pick<OpenRules, "retry" | "manage">;
-  readonly log: Logger;
-}): { readonly users: UserService; readonly servers: ServerService } {
-  const { clientOf } = sites.sync;
-  const users = createUserService({
-    registry,
-    clientOf,
-    store: store.sites,
-    revision: () => ledger.snapshot().revision,
-    now: Date.now,
-    randomPassword,
-    onCreated: (siteId) =>
-      void rules.retry(siteId).catch((error: unknown) => {
-        log.error({ err: error }, "failed to retry folder rules");
-      }),
-  });
-  const { wantedOf } = createRuleView(ledger);
-  const servers = createServerService({
-    registry,
-    clientOf,
-    users,
-    managedRules: (site) => wantedOf(site).map(({ path }) => path),
-    manageRules: rules.manage,
-  });
-  return { users, servers };
-}
-
-/** The database in the notation of the configuration. */
-function databaseText({ database }: Config): string {
-  return database.dialect === "sqlite" ? `sqlite:${database.filename}` : database.place;
-}
-
-/** State of the upstream: true if it answers; undefined before the first contact. */
-function upstreamAnswers(sites: SiteService): boolean | undefined {
-  const view = sites.list().find(({ site }) => site.upstream);
-  return view === undefined ? undefined : !errorOf(view);
 }
