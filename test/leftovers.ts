@@ -32,6 +32,7 @@ const KINDS: Readonly<Record<string, string>> = {
 
 /** Members of Node's Timeout with its times, in milliseconds. */
 interface Timer {
+  hasRef(): boolean;
   readonly _destroyed?: boolean;
   readonly _idleTimeout?: number;
   readonly _repeat?: number | null;
@@ -51,10 +52,12 @@ createHook({
   trackPromises: false,
   init(id, type, _trigger, resource) {
     const kind = KINDS[type];
-    if (kind === undefined) return;
+    const timer = type === "Timeout" ? (resource as Timer) : undefined;
+    // Timers of sockets are the most, and Node's own: only it creates timers without a reference.
+    if (kind === undefined || timer?.hasRef() === false) return;
     const limit = Error.stackTraceLimit;
     Error.stackTraceLimit = FRAMES;
-    present.set(id, { kind, timer: type === "Timeout" ? resource : undefined, start: new Error() });
+    present.set(id, { kind, timer, start: new Error() });
     Error.stackTraceLimit = limit;
   },
   destroy: (id) => void present.delete(id),
@@ -84,7 +87,7 @@ function describe({ kind, timer, start }: Resource): string[] {
     .filter((line) => line.includes(ROOT) && !line.includes("test/leftovers"));
   const places = frames
     .filter((line) => !line.includes("node_modules"))
-    .map((line) => line.trim().replace(ROOT, ""));
+    .map((line) => line.trim().replace(ROOT, "").replace("file://", ""));
   if (timer === undefined) return [`${kind}: ${places.join(" < ") || "not started by a call"}`];
   if (places.length === 0 || frames[0]?.includes("node_modules")) return [];
   const { _destroyed: isOver, _repeat: period, _idleTimeout: delay = 0 } = timer;
