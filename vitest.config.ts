@@ -14,6 +14,8 @@ export default defineConfig({
           include: ["test/**/!(*.alone).test.ts"],
           pool: "forks",
           isolate: false,
+          // Node runs TypeScript itself, as it does for the program: Vite would transform each file.
+          experimental: { viteModuleRunner: false, nodeLoader: false },
         },
       },
       {
