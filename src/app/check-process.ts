@@ -1,5 +1,6 @@
 // The process that checks a backup: see process-check.ts.
 import { buffer } from "node:stream/consumers";
+import type { DeriveKey } from "../archive/passphrase.ts";
 import { type CheckedBackup, checkContent } from "../backups/check.ts";
 import { parseConfig } from "../config/config.ts";
 import { openEmptyArchive } from "./empty-archive.ts";
@@ -22,6 +23,7 @@ export async function checkInProcess(
   content: Uint8Array,
   passphrase: string,
   needed: Partial<CheckConfig> = {},
+  deriveKey?: DeriveKey,
 ): Promise<CheckedBackup> {
   const parsed = parseConfig({
     args: [],
@@ -31,7 +33,7 @@ export async function checkInProcess(
     readFile: () => "",
   });
   if (parsed.kind !== "config") throw new Error("the default configuration is invalid");
-  const { archive, close } = await openEmptyArchive({ ...parsed.config, ...needed });
+  const { archive, close } = await openEmptyArchive({ ...parsed.config, ...needed }, deriveKey);
   try {
     return await checkContent(content, passphrase, archive);
   } finally {

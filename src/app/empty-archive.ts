@@ -1,4 +1,5 @@
 import type { Archive } from "../archive/archive.ts";
+import type { DeriveKey } from "../archive/passphrase.ts";
 import type { Config } from "../config/config.ts";
 import { inMemory } from "../config/database.ts";
 import { mountRules } from "../mounts/kind.ts";
@@ -17,9 +18,11 @@ import { programVersion } from "./version.ts";
  * Opens the archive of a new Mooring in memory, to try a restore.
  *
  * @param config drivers and bounds are those of the service.
+ * @param deriveKey derivation of keys of sealed archives; default: scrypt in this process.
  */
 export async function openEmptyArchive(
   config: Config,
+  deriveKey?: DeriveKey,
 ): Promise<{ readonly archive: Archive; readonly close: () => Promise<void> }> {
   const database = { dialect: "sqlite", filename: inMemory } as const;
   const own: Config = { ...config, database, secretKeys: [] };
@@ -51,6 +54,7 @@ export async function openEmptyArchive(
       sites,
       drivers,
       declared: createDeclared(),
+      deriveKey,
     }),
     close: async () => {
       await services.close();

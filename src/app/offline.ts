@@ -13,6 +13,7 @@ import { createChange } from "../access/change.ts";
 import { openAccessRegistry } from "../access/registry.ts";
 import type { Archive } from "../archive/archive.ts";
 import { chosenOf } from "../archive/part.ts";
+import type { DeriveKey } from "../archive/passphrase.ts";
 import { archiveImpl } from "../archive/rpc.ts";
 import { auditImpl } from "../audit/rpc.ts";
 import { backupsImpl } from "../backups/rpc.ts";
@@ -51,9 +52,10 @@ import { programVersion } from "./version.ts";
  * Opens the database of a configuration for commands, without serving it. A running service on the same
  * database detects the changes.
  *
+ * @param deriveKey derivation of keys of sealed archives; default: scrypt in this process.
  * @throws Error with a message for the operator when the database is missing or unusable.
  */
-export async function openOffline(config: Config): Promise<Offline> {
+export async function openOffline(config: Config, deriveKey?: DeriveKey): Promise<Offline> {
   const store = await openExistingStore(config);
   try {
     const log = await createLogger({ level: "silent", format: "json" });
@@ -94,6 +96,7 @@ export async function openOffline(config: Config): Promise<Offline> {
       sites,
       drivers,
       declared,
+      deriveKey,
     });
     const { definitionOf } = services;
     await readDeclared(config, { declared, parts: archive.parts, definitionOf });
@@ -131,12 +134,14 @@ export async function openOfflineArchive(
     sites,
     drivers,
     declared,
+    deriveKey,
   }: {
     readonly store: Store;
     readonly services: SettingServices;
     readonly sites: SiteRegistry;
     readonly drivers: Catalogue;
     readonly declared: Declared;
+    readonly deriveKey?: DeriveKey | undefined;
   },
 ): Promise<Archive> {
   const registry = await openAccessRegistry({ store: store.access, now: Date.now });
@@ -144,6 +149,7 @@ export async function openOfflineArchive(
   return openArchive(config, {
     services,
     sites,
+    deriveKey,
     servers: undefined,
     effects: [],
     declaredBy: declared.by,

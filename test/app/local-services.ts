@@ -8,7 +8,7 @@ import { Call } from "../../src/gateway/call.ts";
 import { createMethods, type Method } from "../../src/gateway/method.ts";
 import { createTranslations } from "../../src/messages/language.ts";
 import { createLocalize } from "../../src/messages/localize.ts";
-import { CHEAP } from "../archive/text.ts";
+import { quickKey } from "../archive/text.ts";
 import { checkHere, configOf, TOKEN, VERSION } from "../wire/service.ts";
 
 /** A call without a transport. */
@@ -57,7 +57,7 @@ export async function startLocalServices(
     localize: createLocalize(translations),
     draining: () => false,
     version: VERSION,
-    passphraseCost: CHEAP,
+    deriveKey: quickKey,
     checkBackup: checkHere(config),
     showToken: () => {},
     siteTimes: { tick: 30 },

@@ -3,6 +3,8 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { checkInProcess } from "../../src/app/check-process.ts";
 import { checkConfigOf, createProcessCheck } from "../../src/app/process-check.ts";
+import { deriveKey } from "../../src/archive/passphrase.ts";
+import { CHEAP } from "../archive/text.ts";
 import { startedForAll } from "../started.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
 import { configOf } from "../wire/service.ts";
@@ -17,7 +19,7 @@ const timeout = 300_000;
 const backup = startedForAll(async () => {
   const folder = newDatabaseFolder();
   const env = { MOORING_DRIVERS_ENABLED: "Local" };
-  const local = await startLocalServices(folder, env);
+  const local = await startLocalServices(folder, env, { passphraseCost: CHEAP, deriveKey });
   await local.call("SaveSettings", { settings: [{ key: "aria2_secret", value: "hush" }] });
   const made = await local.call("CreateBackup", { download: true, passphrase: PASSPHRASE });
   const { document } = made as unknown as { document: JsonObject };

@@ -20,7 +20,6 @@ import { type LocalServices, startLocalServices } from "../app/local-services.ts
 import { startStandIn } from "../sites/stand-in.ts";
 import { startedForAll } from "../started.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
-import { quickKey } from "./text.ts";
 
 /** A server below any first segment of a path. */
 const server = startedForAll(async () => {
@@ -56,8 +55,8 @@ async function withTwo(
 ): Promise<void> {
   const folders = [newDatabaseFolder(), newDatabaseFolder()] as const;
   const [from, to] = await Promise.all([
-    startLocalServices(folders[0], {}, { deriveKey: quickKey }),
-    startLocalServices(folders[1], {}, { deriveKey: quickKey }),
+    startLocalServices(folders[0]),
+    startLocalServices(folders[1]),
   ]);
   try {
     await work(from, to);

@@ -10,10 +10,12 @@ import { createFolderTarget } from "../../src/backups/target/folder.ts";
 import type { BackupTarget } from "../../src/backups/target/target.ts";
 import { startLocalServices } from "../app/local-services.ts";
 import { IMPORT_ALL } from "../archive/import-options.ts";
+import { quickKey } from "../archive/text.ts";
 import { startedForAll, startedForEach } from "../started.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
 
-const check: CheckContent = (content, passphrase) => checkInProcess(content, passphrase);
+const check: CheckContent = (content, passphrase) =>
+  checkInProcess(content, passphrase, {}, quickKey);
 const PASSPHRASE = "correct horse battery";
 const signal = new AbortController().signal;
 const options = { passphrase: "", includeServerOwn: false, signal };

@@ -4,6 +4,7 @@ import { databases } from "../../src/app/database.ts";
 import { openOffline } from "../../src/app/offline.ts";
 import { runCli } from "../../src/cli/cli.ts";
 import type { OutputStream, World } from "../../src/cli/world.ts";
+import { quickKey } from "../archive/text.ts";
 
 /** Options of a command run; default: an empty environment and no terminal. */
 export interface RunOptions {
@@ -52,9 +53,9 @@ export function start(args: readonly string[], options: RunOptions = {}) {
     stdin: input,
     stdout: collector(out, terminal),
     stderr: collector(err, terminal, onPrompt),
-    openOffline,
+    openOffline: (config) => openOffline(config, quickKey),
     databases,
-    checkBackup: checkInProcess,
+    checkBackup: (content, passphrase) => checkInProcess(content, passphrase, {}, quickKey),
     now: Date.now,
     random: () => 0.5,
     pause: async () => undefined,

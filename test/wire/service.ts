@@ -7,7 +7,7 @@ import { type Mooring, type MooringDeps, startMooring } from "../../src/app/moor
 import { checkConfigOf } from "../../src/app/process-check.ts";
 import type { CheckContent } from "../../src/backups/check.ts";
 import { type Config, parseConfig } from "../../src/config/config.ts";
-import { CHEAP } from "../archive/text.ts";
+import { quickKey } from "../archive/text.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
 
 /** The admin token at the start of every test service. */
@@ -41,7 +41,7 @@ export interface TestServiceOptions {
   readonly mountTimes?: MooringDeps["mountTimes"];
   /** Interval of checks of the schedule of backups, in milliseconds. */
   readonly backupInterval?: number;
-  /** Derivation of keys of sealed backups. */
+  /** Derivation of keys of sealed backups; default: without scrypt. */
   readonly deriveKey?: MooringDeps["deriveKey"];
   readonly version?: string;
   /** The folder of another test service, whose database this one shares. */
@@ -65,8 +65,7 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
   let mooring: Mooring | undefined = await startMooring(config, {
     log: pino({ level: "debug", base: null }, sink),
     version: options.version ?? VERSION,
-    passphraseCost: CHEAP,
-    deriveKey: options.deriveKey,
+    deriveKey: options.deriveKey ?? quickKey,
     checkBackup: checkHere(config),
     showToken: () => {},
     siteTimes: options.siteTimes,
@@ -100,7 +99,8 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
 
 /** Checks backups in this process: a process of its own takes a second to start. */
 export function checkHere(config: Config): CheckContent {
-  return (content, passphrase) => checkInProcess(content, passphrase, checkConfigOf(config));
+  return (content, passphrase) =>
+    checkInProcess(content, passphrase, checkConfigOf(config), quickKey);
 }
 
 /** Configuration of a service in a folder. */
