@@ -1,9 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { type Browser, chromium } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+} from "playwright-core";
 import type { TestContext } from "vitest";
 import { needs } from "./downloaders/program.ts";
 
-/** The same ledger; without windows a page needs a quarter of the CPU time. */
+/** Both are Chromium; without windows a page needs a quarter of the CPU time. */
 const PROGRAMS = ["chromium-headless-shell", "chromium"];
 
 /** A headless browser of one test. */
@@ -30,3 +35,13 @@ export const needsBrowser = (): ((context: TestContext) => void) =>
 /** Starts a browser, which the caller closes. */
 export const launchBrowser = (): Promise<Browser> =>
   chromium.launch({ executablePath: browserFile ?? "chromium", args: FLAGS });
+
+/** Opens a context whose waits last as long as those of other tests: the machine may be busy. */
+export async function newContext(
+  browser: Browser,
+  options?: BrowserContextOptions,
+): Promise<BrowserContext> {
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(60_000);
+  return context;
+}

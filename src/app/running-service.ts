@@ -1,7 +1,10 @@
 import { type Address, formatAddress } from "../transport/listen.ts";
 
-/** Time limit for the answer of the program that has the address, in milliseconds. */
-const PATIENCE = 1_000;
+/**
+ * Time limit for the answer of the program that has the address, in milliseconds: a small machine that
+ * has just started it may need seconds.
+ */
+const PATIENCE = 10_000;
 
 /**
  * Sentence for a start that fails because another Mooring listens at the address already; undefined:

@@ -10,7 +10,7 @@ import { freePort } from "../../../bench/port.ts";
 import { AccessService } from "../../../gen/mooring/v1/access_service_pb.js";
 import { BackupService } from "../../../gen/mooring/v1/backup_service_pb.js";
 import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
-import { browserFile, launchBrowser, needsBrowser } from "../../browser.ts";
+import { browserFile, launchBrowser, needsBrowser, newContext } from "../../browser.ts";
 import { builtProgram } from "../../built.ts";
 import { type RunningProgram, runProgram } from "./program.ts";
 
@@ -105,7 +105,7 @@ export function consoleTest(options: ConsoleTestOptions = {}): ConsoleTest {
     return browser;
   };
   const open = async (address: string, context: BrowserContextOptions = {}): Promise<Page> => {
-    const page = await (await running().newContext(context)).newPage();
+    const page = await (await newContext(running(), context)).newPage();
     pages.push(page);
     await watchOver(page, origin(), offences);
     await page.goto(`${origin()}${options.folder ?? "/console/"}${address}`);

@@ -7,7 +7,7 @@ import { readBuiltIn } from "../../../src/drivers/built-in.ts";
 import { itemsOf } from "../../../src/drivers/driver-info.ts";
 import { loadSettingDefinitions } from "../../../src/settings/definition-file.ts";
 import { slugOf } from "../../../tools/site/pages.ts";
-import { launchBrowser, needsBrowser } from "../../browser.ts";
+import { launchBrowser, needsBrowser, newContext } from "../../browser.ts";
 import { builtSite } from "../../built-site.ts";
 import { startedForAll } from "../../started.ts";
 import { startService, type TestService } from "../../wire/service.ts";
@@ -79,7 +79,7 @@ describe("in a browser", () => {
 
   /** A page that counts reports of the policy, errors, and requests to other hosts. */
   async function open(url: string, options: BrowserContextOptions = {}) {
-    const context = await browser.newContext(options);
+    const context = await newContext(browser, options);
     onTestFinished(() => context.close());
     const page = await context.newPage();
     const faults: string[] = [];
