@@ -39,9 +39,9 @@ beforeAll(async () => {
   out = mkdtempSync(join(tmpdir(), "mooring-package-"));
   execFileSync(process.execPath, [join(ROOT, "tools/package.ts"), out], {
     stdio: "pipe",
-    timeout: LONGEST,
+    timeout: 400_000,
   });
-}, 400_000);
+}, 500_000);
 
 afterAll(() => rmSync(out, { recursive: true, force: true }));
 
