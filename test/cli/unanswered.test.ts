@@ -51,7 +51,7 @@ const cases: readonly [line: string, note: string][] = [
   ["import archive.json --yes", "the same command with --dry-run shows what is left"],
   ["backup restore archive.json --yes", "the same command with --dry-run shows what is left"],
   ["backup create", '"mooring backup list" shows whether it was stored before'],
-  ["mount sync home films", '"mooring mount compare" shows what is left'],
+  ["site sync home", '"mooring site compare" shows what is left'],
 ];
 
 test.each([true, false])(
