@@ -71,6 +71,8 @@ export async function openOffline(config: Config, deriveKey?: DeriveKey): Promis
         folderRules({ sites: () => siteNames }),
       ],
       version: programVersion(),
+      // The retention is that of the service, whose variables a command may lack.
+      compacts: false,
       // A database that a service has used has a token already.
       showToken: () => undefined,
     });

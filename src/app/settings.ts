@@ -44,6 +44,8 @@ export interface SettingServiceOptions {
   readonly version: string;
   /** File that declares a setting; undefined: clients change it. */
   readonly managedBy: (key: string) => string | undefined;
+  /** Whether revisions beyond the retention of the configuration are deleted. Default: true. */
+  readonly compacts?: boolean;
   /** Shows the token generated at the first start: the only time that it is shown. */
   readonly showToken: (token: string) => void;
 }
@@ -78,6 +80,7 @@ export async function startSettingServices(
   options: SettingServiceOptions,
 ): Promise<SettingServices> {
   const { store, log, commonLog = log, version, otherKinds = [], managedBy, showToken } = options;
+  const { compacts = true } = options;
   const definitions = loadSettingDefinitions(undefined, config.family);
   const fingerprint = createFingerprint(store.fingerprintKey, config.secretKeys);
   const ledger = await createLedger({
@@ -107,17 +110,19 @@ export async function startSettingServices(
     maxLag: config.streamBuffer,
   });
   ledger.listen(feed);
-  const compaction = startCompaction({
-    task: "compaction",
-    tryAcquireJobSlot: store.tryAcquireJobSlot,
-    forget: store.compact,
-    maxCount: config.historyRevisions,
-    maxAge: config.historyAgeMs,
-    interval: COMPACTION_INTERVAL,
-    now: Date.now,
-    onError: (error) => commonLog.warn({ err: error }, "the history could not be compacted"),
-  });
-  opened.defer(compaction.stop);
+  if (compacts) {
+    const compaction = startCompaction({
+      task: "compaction",
+      tryAcquireJobSlot: store.tryAcquireJobSlot,
+      forget: store.compact,
+      maxCount: config.historyRevisions,
+      maxAge: config.historyAgeMs,
+      interval: COMPACTION_INTERVAL,
+      now: Date.now,
+      onError: (error) => commonLog.warn({ err: error }, "the history could not be compacted"),
+    });
+    opened.defer(compaction.stop);
+  }
   const stopErasing = await startErasing({
     store,
     interval: ERASE_INTERVAL,
