@@ -7,7 +7,14 @@ import type { LockRows } from "../database/row-lock.ts";
 import type { Database, SiteRow, SiteStateTable } from "../database/schema.ts";
 import type { HashedStates } from "../ledger/history-query.ts";
 import { readEvents, writeEvents } from "./log-query.ts";
-import { isSameSite, type SiteStore, type StoredSite, type StoredSiteState } from "./store.ts";
+import {
+  isSameSite,
+  type SiteNote,
+  type SiteRecord,
+  type SiteStore,
+  type StoredSite,
+  type StoredSiteState,
+} from "./store.ts";
 
 export interface SiteQueryDeps {
   readonly db: Kysely<Database>;
@@ -21,25 +28,12 @@ export interface SiteQueryDeps {
 
 /** Creates the store of sites for both dialects. */
 export function createSiteStore(deps: SiteQueryDeps): SiteStore {
-  const { db, attempt, check, append, lockRows } = deps;
+  const { db, attempt, check, append } = deps;
   const writing = <T>(work: (trx: Transaction<Database>) => Promise<T>): Promise<T> =>
     attempt(() => {
       check?.();
       return db.transaction().execute(work);
     });
-  // In one order in all processes: PostgreSQL locks row after row.
-  const locked = (trx: Transaction<Database>, ids: readonly string[]) =>
-    lockRows(trx.selectFrom("site").where("id", "in", ids).orderBy("id"));
-  /** Locks those of the sites that exist. */
-  const knownOf = async (
-    trx: Transaction<Database>,
-    ids: readonly string[],
-  ): Promise<ReadonlySet<string>> => {
-    const rows = await locked(trx, [...new Set(ids)])
-      .select("id")
-      .execute();
-    return new Set(rows.map(({ id }) => id));
-  };
   return {
     version: () => attempt(() => sitesVersion(db)),
     list: () =>
@@ -61,7 +55,7 @@ export function createSiteStore(deps: SiteQueryDeps): SiteStore {
       unlessTaken(
         writing(async (trx): Promise<boolean | undefined> => {
           if (before !== undefined) {
-            const row = await locked(trx, [site.id]).selectAll().executeTakeFirst();
+            const row = await lockedSites(trx, [site.id], deps).selectAll().executeTakeFirst();
             if (row === undefined || !isSameSite(siteFromRow(row), before)) return undefined;
           }
           if (!(await updateSite(trx, site))) return false;
@@ -82,47 +76,70 @@ export function createSiteStore(deps: SiteQueryDeps): SiteStore {
         const rows = await db.selectFrom("site_state").selectAll().execute();
         return rows.map(stateFromRow);
       }),
-    record: (records) =>
-      writing(async (trx) => {
-        // A deletion of a site waits, so that it finds what is written here.
-        const known = await knownOf(
-          trx,
-          records.map(({ state }) => state.siteId),
-        );
-        const versions: (number | undefined)[] = [];
-        for (const { state } of records)
-          versions.push(known.has(state.siteId) ? await writeState(trx, state) : undefined);
-        const written = records.filter((_record, at) => versions[at] !== undefined);
-        await writeEvents(
-          trx,
-          written.map(({ state: { siteId }, events }) => ({ siteId, events })),
-        );
-        await append(
-          trx,
-          written.flatMap(({ audit }) => audit),
-        );
-        if (written.length > 0) await markSites(trx);
-        return versions;
-      }),
-    note: (notes) =>
-      writing(async (trx) => {
-        const known = await knownOf(
-          trx,
-          notes.map(({ siteId }) => siteId),
-        );
-        await writeEvents(
-          trx,
-          notes.filter(({ siteId }) => known.has(siteId)),
-        );
-        await append(
-          trx,
-          notes.flatMap(({ audit }) => audit),
-        );
-      }),
+    record: (records) => writing((trx) => writeRecords(trx, records, deps)),
+    note: (notes) => writing((trx) => writeNotes(trx, notes, deps)),
     log: (siteId, page) => attempt(() => readEvents(db, siteId, page)),
     lease: (name, holder, now, ttl) => writing((trx) => takeLease(trx, name, holder, now, ttl)),
     release: (name, holder) => writing((trx) => dropLease(trx, name, holder)),
   };
+}
+
+/** Locks sites, in one order in all processes: PostgreSQL locks row after row. */
+function lockedSites(
+  trx: Transaction<Database>,
+  ids: readonly string[],
+  { lockRows }: Pick<SiteQueryDeps, "lockRows">,
+) {
+  return lockRows(trx.selectFrom("site").where("id", "in", ids).orderBy("id"));
+}
+
+/** Locks those of the sites that exist: a deletion waits, so that it finds what is written then. */
+async function lockKnown(
+  trx: Transaction<Database>,
+  ids: readonly string[],
+  deps: Pick<SiteQueryDeps, "lockRows">,
+): Promise<ReadonlySet<string>> {
+  const rows = await lockedSites(trx, [...new Set(ids)], deps)
+    .select("id")
+    .execute();
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Writes states of sites with their events and audit entries. @returns as `SiteStore.record`. */
+async function writeRecords(
+  trx: Transaction<Database>,
+  records: readonly SiteRecord[],
+  deps: Pick<SiteQueryDeps, "append" | "lockRows">,
+): Promise<readonly (number | undefined)[]> {
+  const ids = records.map(({ state }) => state.siteId);
+  const known = await lockKnown(trx, ids, deps);
+  const versions: (number | undefined)[] = [];
+  for (const { state } of records)
+    versions.push(known.has(state.siteId) ? await writeState(trx, state) : undefined);
+  const written = records.filter((_record, at) => versions[at] !== undefined);
+  const events = written.map((record) => ({
+    siteId: record.state.siteId,
+    events: record.events,
+  }));
+  await writeEvents(trx, events);
+  const audit = written.flatMap((record) => record.audit);
+  await deps.append(trx, audit);
+  if (written.length > 0) await markSites(trx);
+  return versions;
+}
+
+/** Writes events of the sites that exist, and all audit entries. */
+async function writeNotes(
+  trx: Transaction<Database>,
+  notes: readonly SiteNote[],
+  deps: Pick<SiteQueryDeps, "append" | "lockRows">,
+): Promise<void> {
+  const ids = notes.map(({ siteId }) => siteId);
+  const known = await lockKnown(trx, ids, deps);
+  const written = notes.filter(({ siteId }) => known.has(siteId));
+  await writeEvents(trx, written);
+  const audit = notes.flatMap((note) => note.audit);
+  await deps.append(trx, audit);
 }
 
 /** @returns false: there is no such site. */
