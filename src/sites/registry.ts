@@ -1,29 +1,16 @@
 import { doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
 import { mapWriteError } from "../database/error.ts";
-import { createReplica } from "../database/replica.ts";
 import { memoize } from "../memoize.ts";
-import { ServiceError } from "../messages/error.ts";
-import type { Sealer } from "../secrets/sealer.ts";
 import { createBatches } from "../sync/batch.ts";
-import { NEW_STATE, readState, type Site, type SiteState } from "./site.ts";
+import type { Site, SiteState } from "./site.ts";
+import { createSiteCopy, type SiteCopyDeps } from "./site-copy.ts";
 import { createSiteNames, type SiteNames } from "./site-names.ts";
-import {
-  isSameSite,
-  type LogPage,
-  type SiteEvent,
-  type SiteStore,
-  type StoredSite,
-  type StoredSiteEvent,
-  type StoredSiteState,
-} from "./store.ts";
-import { siteFromStored, siteToStored } from "./stored-site.ts";
+import type { LogPage, SiteEvent, SiteStore, StoredSiteEvent } from "./store.ts";
+import { siteToStored } from "./stored-site.ts";
 
-export interface SiteRegistryDeps {
+export interface SiteRegistryDeps extends SiteCopyDeps {
   readonly store: SiteStore;
-  readonly sealer: Sealer;
-  /** Called for a site whose secrets cannot be opened. */
-  readonly onClosed: (name: string, error: ServiceError) => void;
   /** Milliseconds between two transactions with deferrable writes. Default: 50. */
   readonly batch?: number | undefined;
 }
@@ -92,53 +79,8 @@ export function createSiteRegistry({
   onClosed,
   batch,
 }: SiteRegistryDeps): SiteRegistry {
-  let sites: readonly Site[] = [];
-  let rows = new Map<string, { readonly row: StoredSite; readonly site: Site }>();
-  let states = new Map<string, SiteState>();
-  const listeners = new Set<() => void>();
-  const notify = (): void => {
-    for (const listener of listeners) listener();
-  };
-  const open = (row: StoredSite): Site => {
-    const known = rows.get(row.id);
-    if (known !== undefined && isSameSite(known.row, row)) return known.site;
-    return openSite(row, sealer, onClosed);
-  };
-  /** Version of the last read; undefined: not read yet. */
-  let loaded: { readonly version: string | undefined } | undefined;
-  const read = async (): Promise<void> => {
-    // Read before the tables: a change in between is read again by the next load.
-    const version = await store.version();
-    if (loaded !== undefined && loaded.version === version) return;
-    const found = await store.list();
-    const known = await store.states();
-    const next = new Map(found.map((row) => [row.id, { row, site: open(row) }]));
-    const nextStates = new Map(
-      known.map((stored) => {
-        const before = states.get(stored.siteId);
-        const isKnown = before?.storedVersion === stored.version;
-        return [stored.siteId, isKnown ? before : stateFromStored(stored)];
-      }),
-    );
-    const isSame =
-      next.size === rows.size &&
-      nextStates.size === states.size &&
-      [...next].every(([id, { site }]) => rows.get(id)?.site === site) &&
-      [...nextStates].every(([id, state]) => states.get(id) === state);
-    rows = next;
-    states = nextStates;
-    sites = [...next.values()].map(({ site }) => site);
-    loaded = { version };
-    if (!isSame) notify();
-  };
-  // Each load reads the version: only work on sites waits for it, not other calls.
-  const { refresh: load } = createReplica({
-    read,
-    isStale: () => true,
-    onFailure: (error) => {
-      throw error;
-    },
-  });
+  const copy = createSiteCopy({ store, sealer, onClosed });
+  const { load } = copy;
   const changed = async <T>(work: Promise<T>): Promise<T> => {
     const result = await mapWriteError(work);
     await load();
@@ -146,22 +88,23 @@ export function createSiteRegistry({
   };
   const write = createBatches(store, batch);
   const registry: SiteRegistry = {
-    sites: () => sites,
-    byId: (id) => rows.get(id)?.site,
-    names: () => namesOf(sites),
-    byName: (name) => namesOf(sites).named(name),
-    state: (id) => states.get(id) ?? NEW_STATE,
+    sites: copy.sites,
+    byId: (id) => copy.byId(id)?.site,
+    names: () => namesOf(copy.sites()),
+    byName: (name) => namesOf(copy.sites()).named(name),
+    state: copy.state,
     load,
+    onChange: copy.onChange,
     insert: (site, audit) => changed(store.insert(siteToStored(site, sealer), audit)),
     update: async (site, audit, before) => {
-      const known = rows.get(before.id);
+      const known = copy.byId(before.id);
       if (known?.site !== before) return undefined;
       return changed(store.update(siteToStored(site, sealer), audit, known.row));
     },
     change: async (id, edit, audit) => {
       let isDone: boolean | undefined;
       while (isDone === undefined) {
-        const before = rows.get(id)?.site;
+        const before = copy.byId(id)?.site;
         if (before === undefined) return;
         const after = edit(before);
         isDone = await registry.update(after, audit(before, after), before);
@@ -171,46 +114,24 @@ export function createSiteRegistry({
     record: async (siteId, { appliedRevision, storedVersion, ...rest }, events = [], options) => {
       const state = JSON.stringify(rest);
       const row = { siteId, version: storedVersion, appliedRevision, state };
-      const audit = entriesOf(rows.get(siteId)?.site.name ?? siteId, events);
+      const audit = entriesOf(copy.byId(siteId)?.site.name ?? siteId, events);
       const version = await mapWriteError(write({ state: row, events, audit }, options));
       if (version === undefined) {
         await load();
         return false;
       }
-      states.set(siteId, Object.freeze({ ...rest, appliedRevision, storedVersion: version }));
-      notify();
+      copy.setState(siteId, Object.freeze({ ...rest, appliedRevision, storedVersion: version }));
       return true;
     },
     clearError: async (id) => {
       const cleared = { error: undefined, failures: 0, nextTry: 0 };
       let isDone = false;
-      while (!isDone && rows.has(id))
+      while (!isDone && copy.byId(id) !== undefined)
         isDone = await registry.record(id, { ...registry.state(id), ...cleared });
     },
     log: (id, page) => mapWriteError(store.log(id, page)),
-    onChange: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
   };
   return registry;
-}
-
-/** The site of a row. One whose secrets cannot be opened is paused, without them. */
-function openSite(row: StoredSite, sealer: Sealer, onClosed: SiteRegistryDeps["onClosed"]): Site {
-  try {
-    return siteFromStored(row, sealer);
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    onClosed(row.name, error);
-    // Without the token no call is possible, and without the overrides nothing may be pushed.
-    const open = siteFromStored({ ...row, token: "", overrides: "{}" }, sealer);
-    return Object.freeze({ ...open, paused: true });
-  }
-}
-
-function stateFromStored({ version, appliedRevision, state }: StoredSiteState): SiteState {
-  return Object.freeze({ ...readState(state), appliedRevision, storedVersion: version });
 }
 
 /** Outcomes of writes to a site, by action. Other actions do not change the site. */
