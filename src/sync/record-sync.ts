@@ -3,8 +3,9 @@ import { createWaiter, type Waiter } from "../waiter.ts";
 import type { Adapter, Failure, Job, Target } from "./adapter.ts";
 import { SiteFailure } from "./failure.ts";
 import { forwardChange } from "./forward.ts";
-import type { RecordRegistry, SiteRecords } from "./record-registry.ts";
+import type { RecordRegistry } from "./record-registry.ts";
 import type { StateRequest } from "./record-request.ts";
+import type { SiteRecords } from "./site-records.ts";
 import type { Sync } from "./sync.ts";
 
 /** Error of a round that must stop: another process follows the sites now. */

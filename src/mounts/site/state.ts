@@ -1,7 +1,7 @@
 import type { Text } from "../../messages/message.ts";
 import { hasCome } from "../../periodic.ts";
 import { pauseAfter } from "../../sync/back-off.ts";
-import { NEW_SITE_RECORDS, type SiteRecords } from "../../sync/record-registry.ts";
+import { NEW_SITE_RECORDS, type SiteRecords } from "../../sync/site-records.ts";
 import { MOUNT_LIMIT } from "./client.ts";
 
 /**

@@ -1,13 +1,9 @@
 import type { Text } from "../../messages/message.ts";
 import { hasCome } from "../../periodic.ts";
 import { pauseAfter } from "../../sync/back-off.ts";
-import {
-  createRecordRegistry,
-  NEW_SITE_RECORDS,
-  type RecordRegistry,
-  type SiteRecords,
-} from "../../sync/record-registry.ts";
+import { createRecordRegistry, type RecordRegistry } from "../../sync/record-registry.ts";
 import type { RecordStateStore } from "../../sync/record-state-store.ts";
+import { NEW_SITE_RECORDS, type SiteRecords } from "../../sync/site-records.ts";
 
 /**
  * Why a rule is not written to a site; empty: it is.
