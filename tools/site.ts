@@ -59,7 +59,7 @@ async function build(): Promise<void> {
   for (const language of LANGUAGES) {
     const sections = searchIndex(language, rendered);
     const index = asset(`search-${language}`, "json", JSON.stringify(sections));
-    const { header, sidebar } = navigation(language, contents[language]);
+    const { header, sidebar } = navigation(language, contents);
     const write = (name: string, page: Omit<(typeof rendered)[number], "text">): void => {
       const html = pageHtml({
         ...page,

@@ -10,20 +10,20 @@ const files = globSync("docs/*.md", { cwd: ROOT }).map((file) => basename(file, 
 
 describe.each(LANGUAGES)("the sidebar of the documentation in %s", (language) => {
   const root = rootOf(language);
-  const links = navigation(language, contents[language])
+  const links = navigation(language, contents)
     .sidebar(`${root}start`)
     .flatMap((section) => section.links);
   const paths = links.map(({ path }) => path);
 
   test("has every page, in the language if it is translated", () => {
     const own = contents[language].pages;
-    const expected = files.map((name) => (own.includes(name) ? `${root}${name}` : `/${name}`));
+    const expected = files.map((name) => (own[name] !== undefined ? `${root}${name}` : `/${name}`));
     expect(expected.filter((path) => !paths.includes(path))).toEqual([]);
   });
 
   test("has existing pages only, with a title each", () => {
     const existing = pages.map(({ path }) => path);
     expect(paths.filter((path) => !existing.includes(path))).toEqual([]);
-    expect(links.filter(({ text }) => /^[a-z-]*(（英文）)?$/.test(text))).toEqual([]);
+    expect(links.filter(({ text }) => /^(undefined)?(（英文）)?$/.test(text))).toEqual([]);
   });
 });

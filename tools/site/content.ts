@@ -67,11 +67,13 @@ export function siteContent(root: string): SiteContent {
   const decisions = decisionList(root, files);
   const contents = generated.map(({ language, drivers, settings }): [Language, Contents] => {
     const at = rootOf(language).slice(1);
-    const own = [...places.values()].filter((place) => place.startsWith("zh-CN/") === (at !== ""));
+    const own = written.filter((page) => page.language === language);
     return [
       language,
       {
-        pages: own.map((place) => place.slice(at.length)),
+        pages: Object.fromEntries(
+          own.map(({ path, text: page }) => [path.slice(1 + at.length), headingOf(page)]),
+        ),
         drivers: linksOf(drivers, language),
         settings: linksOf(settings, language),
         decisions,
@@ -151,8 +153,13 @@ function withoutMarks(text: string): string {
 function decisionList(root: string, files: readonly string[]): Link[] {
   return files
     .filter((file) => file.startsWith("docs/decisions/"))
-    .map((file) => {
-      const [, heading = ""] = /^# (.+)$/m.exec(readFileSync(join(root, file), "utf8")) ?? [];
-      return { text: heading, path: `/${placeOf(file)}` };
-    });
+    .map((file) => ({
+      text: headingOf(readFileSync(join(root, file), "utf8")),
+      path: `/${placeOf(file)}`,
+    }));
+}
+
+/** First heading of a page. */
+function headingOf(markdown: string): string {
+  return /^# (.+)$/m.exec(markdown)?.[1] ?? "";
 }
