@@ -52,8 +52,6 @@ export interface Stage {
   run(command: Command): Promise<string>;
   /** Starts a program that answers each line of input with a line. */
   converse(command: Command): Conversation;
-  /** Registers an action that runs first when the stage closes. */
-  onClose(action: () => Promise<void>): void;
   /** Stops processes and removes folders, the newest first. */
   close(): Promise<void>;
   /** Like close, without waiting: for the end of the process. */
@@ -64,7 +62,6 @@ export interface Stage {
 export function createStage(environment: Readonly<Record<string, string | undefined>>): Stage {
   const children = new Set<ChildProcess>();
   const folders: string[] = [];
-  const closers: (() => Promise<void>)[] = [];
 
   const launch = (command: Command, stdio: Stdio) => {
     const { program, args, cores } = command;
@@ -94,9 +91,7 @@ export function createStage(environment: Readonly<Record<string, string | undefi
     },
     run: (command) => finish(launch(command, ["ignore", "pipe", "pipe"]), command),
     converse: (command) => conversation(launch(command, ["pipe", "pipe", "inherit"]), command),
-    onClose: (action) => void closers.push(action),
     close: async () => {
-      for (const action of closers.splice(0).reverse()) await action();
       await Promise.all([...children].reverse().map(stop));
       for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true });
     },

@@ -19,7 +19,7 @@ import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import { addProgram } from "./package/archive.ts";
 import { type Architecture, debianFiles } from "./package/debian.ts";
-import { platforms } from "./package/platform.ts";
+import { type PlatformName, platforms } from "./package/platform.ts";
 import { makeProgram } from "./package/program.ts";
 import { readManifest, root, run } from "./package/step.ts";
 
@@ -44,7 +44,7 @@ const LIBRARIES = {
 
 interface Target {
   readonly architecture: Architecture;
-  readonly platform: string;
+  readonly platform: PlatformName;
   /** Path of the loader, which is part of every program. */
   readonly loader: string;
   /** Folder of libraries in Debian. */
@@ -155,15 +155,13 @@ function nameOf(suffix: string): Readonly<Record<string, string>> {
 /** The image of one architecture. Its layers begin with what changes least. */
 function addImage(target: Target, program: string) {
   const { architecture, platform } = target;
-  const { [platform]: node } = platforms;
-  if (node === undefined) throw new Error(`there is no platform ${platform}`);
   const folder = join(out, `image-${architecture}`);
   rmSync(folder, { recursive: true, force: true });
   const system = join(folder, "system");
   const own = join(folder, "program");
   const data = join(folder, "data");
   addSystem(system, target);
-  addProgram(join(own, "opt/mooring"), node, program);
+  addProgram(join(own, "opt/mooring"), platforms[platform], program);
   for (const part of ["bin/libatomic.so.1", "bin/LICENSE.libatomic"])
     rmSync(join(own, "opt/mooring", part));
   mkdirSync(join(system, "opt/mooring"), { recursive: true });

@@ -14,7 +14,7 @@ import { makeArchives } from "./package/archive.ts";
 import { makeClientPackage } from "./package/client.ts";
 import { makeGatewayPackage } from "./package/gateway.ts";
 import { makeNpmPackage } from "./package/npm.ts";
-import { platforms } from "./package/platform.ts";
+import { type PlatformName, platforms } from "./package/platform.ts";
 import { root } from "./package/step.ts";
 
 const { values, positionals } = parseArgs({
@@ -37,11 +37,13 @@ for (const [name, make] of Object.entries(packages))
 if (archives.length > 0) makeArchives(target, archives);
 
 /** The platforms of archives. @throws Error for an unknown one. */
-function archiveNames(): readonly string[] {
-  const known = Object.keys(platforms);
+function archiveNames(): readonly PlatformName[] {
+  const known = Object.keys(platforms) as PlatformName[];
   if (values.platform === undefined) return values.only === undefined ? ["linux-x64"] : [];
   if (values.platform.includes("all")) return known;
-  const unknown = values.platform.find((name) => !known.includes(name));
-  if (unknown === undefined) return values.platform;
-  throw new Error(`there is no platform ${unknown}: ${known.join(", ")}, all`);
+  return values.platform.map((name) => {
+    const found = known.find((one) => one === name);
+    if (found !== undefined) return found;
+    throw new Error(`there is no platform ${name}: ${known.join(", ")}, all`);
+  });
 }

@@ -33,6 +33,15 @@ describe("the page of dependencies", () => {
   });
 });
 
+test("the archives have the Node of package.json", () => {
+  const { optionalDependencies } = JSON.parse(read("tools/platforms/package.json"));
+  const lock = JSON.parse(read("tools/platforms/package-lock.json"));
+  for (const [name, version] of Object.entries(optionalDependencies)) {
+    expect(version, name).toBe(manifest.dependencies.node);
+    expect(lock.packages[`node_modules/${name}`].version, name).toBe(version);
+  }
+});
+
 describe("package.json", () => {
   const imported = importedPackages();
 

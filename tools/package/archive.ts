@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { debianFiles } from "./debian.ts";
-import { addNode, type Platform, platforms } from "./platform.ts";
+import { addNode, type Platform, type PlatformName, platforms } from "./platform.ts";
 import { closure, copyPapers, EXTERNAL, makeProgram } from "./program.ts";
 import { modules, readManifest, root, run } from "./step.ts";
 
@@ -31,7 +31,7 @@ const UNUSED =
   /\/(?:deps|src\/.*\.[ch]pp|binding\.gyp|test|docs|benchmarks?|examples?|\.github|node_modules|[^/]*\.(?:map|[cm]?ts))$/;
 
 /** @param target folder of the archives. @param names of platforms. */
-export function makeArchives(target: string, names: readonly string[]): void {
+export function makeArchives(target: string, names: readonly PlatformName[]): void {
   const program = join(target, "program");
   rmSync(program, { recursive: true, force: true });
   makeProgram(program);
@@ -44,10 +44,8 @@ export function makeArchives(target: string, names: readonly string[]): void {
 }
 
 /** A folder with everything that runs, and documents. @param program what {@link makeProgram} made. */
-function makeFolder(target: string, name: string, program: string): string {
-  const { [name]: platform } = platforms;
-  if (platform === undefined)
-    throw new Error(`there is no platform ${name}: ${Object.keys(platforms).join(", ")}`);
+function makeFolder(target: string, name: PlatformName, program: string): string {
+  const platform: Platform = platforms[name];
   const own = readManifest(root);
   const folder = join(target, `${own.name}-${own.version}-${name}`);
   rmSync(folder, { recursive: true, force: true });
@@ -77,14 +75,16 @@ export function addProgram(folder: string, platform: Platform, program: string):
 }
 
 /** Copies executed files and the licence, with native code of one platform. */
-function copyModule(path: string, to: string, { addon }: Platform): void {
+function copyModule(path: string, to: string, { os, cpu }: Platform): void {
   const from = join(modules, path);
   cpSync(from, join(to, path), {
     recursive: true,
     dereference: true,
     filter: (file) => {
       const inside = file.slice(from.length);
-      return inside.endsWith(".node") ? inside.endsWith(`/${addon}`) : !UNUSED.test(inside);
+      return inside.endsWith(".node")
+        ? inside.endsWith(`/${os}-${cpu}.node`)
+        : !UNUSED.test(inside);
     },
   });
 }

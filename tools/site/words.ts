@@ -26,6 +26,18 @@ const en = {
     appearance: "Light or dark",
     missing: "404: there is no such page",
   },
+  /** Sections of the sidebar. */
+  sections: {
+    start: "Start",
+    operators: "Operators",
+    data: "Settings, drivers, mounts",
+    developers: "Developers",
+    internals: "Inside Mooring",
+  },
+  reference: "Reference",
+  api: "REST reference",
+  /** Behind the title of a page that is not translated. */
+  untranslated: "",
   /** Separator between a label and its value. */
   colon: ": ",
   allDrivers: "All drivers",
@@ -98,6 +110,16 @@ export const WORDS: Readonly<Record<Language, Words>> = {
       appearance: "浅色或深色",
       missing: "404：没有这个页面",
     },
+    sections: {
+      start: "开始",
+      operators: "运维",
+      data: "设置、驱动、存储",
+      developers: "开发",
+      internals: "内部",
+    },
+    reference: "参考",
+    api: "REST 接口参考",
+    untranslated: "（英文）",
     colon: "：",
     allDrivers: "全部驱动",
     driversAbout: "每个驱动有一页，列出它的配置项，以及这些值从哪里来。",
