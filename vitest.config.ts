@@ -14,8 +14,8 @@ export default defineConfig({
           include: ["test/**/!(*.alone).test.ts"],
           pool: "forks",
           isolate: false,
-          // Node runs TypeScript itself, as it does for the program: Vite would transform each file.
-          experimental: { viteModuleRunner: false, nodeLoader: false },
+          // Its files replace no modules.
+          experimental: { nodeLoader: false },
         },
       },
       {
@@ -23,6 +23,8 @@ export default defineConfig({
         test: { name: "alone", include: ["test/**/*.alone.test.ts"], pool: "forks" },
       },
     ],
+    // Node runs TypeScript itself, as it does for the program: Vite would transform each file.
+    experimental: { viteModuleRunner: false },
     globalSetup: "./test/run.ts",
     setupFiles: "./test/setup.ts",
     // One more than there are cores: tests wait for processes and files some of the time.
