@@ -27,7 +27,7 @@ export interface TestService {
   /** Its whole log, from level debug on. */
   readonly log: () => string;
   /** Lines of its log. */
-  readonly logLines: () => Record<string, unknown>[];
+  readonly logLines: () => readonly Record<string, unknown>[];
   /** Ends it and removes its folder. */
   readonly stop: () => Promise<void>;
 }
@@ -86,7 +86,7 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
       const whole = log.slice(parsed, log.lastIndexOf("\n") + 1);
       parsed += whole.length;
       for (const line of whole.split("\n")) if (line !== "") lines.push(JSON.parse(line));
-      return [...lines];
+      return lines;
     },
     stop: async () => {
       await mooring?.stop();
