@@ -368,7 +368,7 @@ function withoutOverrides(site: Readonly<Record<string, unknown>>) {
   return { ...site, omitted: ["token"], exclude: [...new Set([...exclude, ...keys])] };
 }
 
-const RUNS = { numRuns: 8, interruptAfterTimeLimit: 60_000 };
+const RUNS = { numRuns: 5, interruptAfterTimeLimit: 60_000 };
 
 test.each([
   ["sealed", SecretsMode.SEAL],

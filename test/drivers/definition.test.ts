@@ -120,7 +120,7 @@ describe("the reader of driver files", () => {
           expect(error).toBeInstanceOf(DriverFileError);
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: 1_000 },
     );
   });
 

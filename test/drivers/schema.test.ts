@@ -117,12 +117,12 @@ describe("a driver's JSON Schema", () => {
         // The result with defaults is valid for both, too.
         if (violations.length === 0) expect(fits(values)).toBe(true);
       }),
-      { numRuns: 100 },
+      { numRuns: 30 },
     );
   });
 
   it("was compared with valid and invalid configurations", () => {
-    expect(Math.min(seen.right, seen.wrong)).toBeGreaterThan(12 * cases.length);
+    expect(Math.min(seen.right, seen.wrong)).toBeGreaterThan(4 * cases.length);
   });
 
   it.each(cases)("is a valid schema of draft 2020-12: %s", (_, driver) => {

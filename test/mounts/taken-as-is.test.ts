@@ -170,7 +170,7 @@ describe("a row with any items that a server accepts", () => {
             expect(saved?.outcome).toBe("changed");
           },
         ),
-        { numRuns: 25 },
+        { numRuns: 8 },
       );
     },
   );
@@ -198,7 +198,7 @@ describe("a row with any items that a server accepts", () => {
             credentialRevision: 0,
           });
         }),
-        { numRuns: 10 },
+        { numRuns: 4 },
       );
     },
   );

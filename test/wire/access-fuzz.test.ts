@@ -14,9 +14,9 @@ import { invoke, type Transport, WireFailure } from "./transport/transport.ts";
 /** Part of every key and value outside the limits, and of no request except for them. */
 const OUTSIDE = "forbidden";
 /** Random requests of a transport: limits are applied behind all of them, by the same code. */
-const ROUNDS = 30;
+const ROUNDS = 15;
 /** Random requests of the two transports with encodings of their own. */
-const MANY_ROUNDS = 150;
+const MANY_ROUNDS = 80;
 
 const { method } = SettingService;
 const scopes = SCOPES.filter((scope) => /^(settings|history|backup|drivers):/.test(scope));

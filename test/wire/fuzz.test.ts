@@ -11,7 +11,7 @@ import { http1Sender, http2Sender, type SendHttp } from "./transport/http.ts";
 import { restRoutes } from "./transport/rest-route.ts";
 
 /** Rounds of each kind. */
-const ROUNDS = 400;
+const ROUNDS = 150;
 
 const service = startedForAll(startService);
 

@@ -27,9 +27,9 @@ const SECRETS = ["inside-secret-1", "inside-secret-2", "inside-token-1", "inside
  * place.
  */
 const GUESS = "\u{1F511}";
-const ROUNDS = 80;
+const ROUNDS = 40;
 /** Requests with a guess of a secret. */
-const GUESSES = 300;
+const GUESSES = 150;
 
 const methods = MountService.methods.filter(
   (desc): desc is DescMethodUnary & typeof desc => desc.methodKind === "unary",
