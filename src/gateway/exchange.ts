@@ -228,7 +228,7 @@ export interface Exchange {
   readonly method: Method;
   readonly settings: MethodSettings;
   /** Reads the request message. @throws ConnectError for a request that can't be read. */
-  read(): Promise<Message>;
+  read(): Message | Promise<Message>;
   /** Request messages of a client stream. @throws as read, at once or during reading. */
   messages(): AsyncIterable<Message>;
   /**
@@ -239,7 +239,7 @@ export interface Exchange {
   /** Encodes a response message, once. @throws UnencodableReply */
   encode(message: Message): unknown;
   /** Sends the response message of an rpc that has one. */
-  send(message: Message): Promise<void>;
+  send(message: Message): void | Promise<void>;
   /** The reply of a server stream; undefined: it was sent already, and the rpc is not called. */
   stream(): StreamReply | undefined;
   /** Sends an error as the whole reply. */
@@ -266,9 +266,11 @@ export async function serve(gateway: Gateway, exchange: Exchange): Promise<void>
     call.exchange = exchange;
     switch (method.kind) {
       case "unary": {
-        const message = await exchange.read();
+        const read = exchange.read();
+        const message = read instanceof Promise ? await read : read;
         isRead = true;
-        await exchange.send((await method.invoke(message, call)).message);
+        const sent = exchange.send((await method.invoke(message, call)).message);
+        if (sent !== undefined) await sent;
         break;
       }
       case "server_streaming": {

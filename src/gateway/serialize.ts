@@ -14,7 +14,7 @@ import {
 } from "@bufbuild/protobuf";
 import { memoize } from "../memoize.ts";
 import { createTicks } from "../ticks.ts";
-import { createFlatJson } from "./flat-json.ts";
+import { createJsonWriters } from "./json-writer.ts";
 
 /**
  * A reply that has no valid encoding, such as an int32 out of range or a string that is no Unicode
@@ -177,6 +177,13 @@ interface LongList {
   readonly elements: readonly Message[];
 }
 
+/** Options of a JSON text. */
+interface TextOptions {
+  readonly member?: DescField | undefined;
+  /** Whether the text of the elements of long lists is cached: they are not changed any more. */
+  readonly keepsParts?: boolean | undefined;
+}
+
 /**
  * Writes the JSON text of a message, or of the field `member` alone.
  *
@@ -185,15 +192,7 @@ interface LongList {
  * @internal
  */
 export interface JsonText {
-  (
-    desc: DescMessage,
-    message: Message,
-    options?: {
-      readonly member?: DescField | undefined;
-      /** Whether the text of the elements of long lists is cached: they are not changed any more. */
-      readonly keepsParts?: boolean | undefined;
-    },
-  ): string;
+  (desc: DescMessage, message: Message, options?: TextOptions): string;
   /**
    * Caches the text of the elements of long lists, over several ticks of the event loop, so that a
    * large message is written in less time afterwards, with `keepsParts`.
@@ -225,9 +224,17 @@ export function createJsonText(
   const stringify = (value: JsonValue): string => escapeText(JSON.stringify(value));
   const nameOf = (field: DescField): string =>
     form.useProtoFieldName ? field.name : field.jsonName;
-  const flatOf = memoize((desc: DescMessage) => createFlatJson(desc, form));
+  const writerOf = createJsonWriters(form, (desc, message) =>
+    tryText(() => JSON.stringify(serializeJson(desc, message, form))),
+  );
+  const wholeText = (desc: DescMessage, message: Message, member?: DescField): string => {
+    const text = tryText(() => writerOf(desc)(message, member));
+    if (text !== undefined) return escapeText(text);
+    const json = serializeJson(desc, message, form);
+    return stringify(member ? ((json as JsonObject)[nameOf(member)] ?? null) : json);
+  };
   const textOf = memoize((desc: DescMessage) =>
-    memoize((message: Message) => stringify(serializeJson(desc, message, form))),
+    memoize((message: Message) => wholeText(desc, message)),
   );
   const listsOf = (desc: DescMessage, message: Message, member: DescField | undefined) =>
     // Without implicit values the empty list, into which the text is put, would not be written.
@@ -254,15 +261,12 @@ export function createJsonText(
     prepared.add(message);
   };
   const write = (
-    ...[desc, message, { member, keepsParts = false } = {}]: Parameters<JsonText>
+    desc: DescMessage,
+    message: Message,
+    { member, keepsParts = false }: TextOptions = {},
   ): string => {
-    const flat = member === undefined ? flatOf(desc)?.(message) : undefined;
-    if (flat !== undefined) return escapeText(flat);
     const long = keepsParts ? listsOf(desc, message, member) : NONE;
-    if (long.length === 0) {
-      const json = serializeJson(desc, message, form);
-      return stringify(member ? ((json as JsonObject)[nameOf(member)] ?? null) : json);
-    }
+    if (long.length === 0) return wholeText(desc, message, member);
     const texts = new Map(
       long.map(({ field, type, elements }) => {
         const listed = `[${elements.map(textOf(type)).join(",")}]`;
@@ -286,6 +290,15 @@ export function createJsonText(
 }
 
 const NONE: readonly LongList[] = [];
+
+/** The text; undefined if writing it fails, as for a message with members of other types. */
+function tryText(write: () => string | undefined): string | undefined {
+  try {
+    return write();
+  } catch {
+    return undefined;
+  }
+}
 
 /** Well-known types have their own JSON mapping. */
 function isWellKnown({ typeName }: DescMessage): boolean {

@@ -220,7 +220,7 @@ export function captureVariables(template: PathTemplate, parts: PathParts): stri
   // Position in the path of an index of the template: ** takes all remaining segments.
   const placeOf = (index: number): number => (rest >= 0 && index > rest ? index + more : index);
   return template.variables.map((variable) =>
-    capture(variable, parts.raw.slice(placeOf(variable.start), placeOf(variable.end))),
+    capture(variable, parts.raw, placeOf(variable.start), placeOf(variable.end)),
   );
 }
 
@@ -237,12 +237,19 @@ function matchesSegment(
   return parts.raw[index] !== "";
 }
 
-function capture(variable: PathVariable, raw: readonly string[]): string {
-  const text = raw.join("/");
+function capture(
+  variable: PathVariable,
+  raw: readonly string[],
+  start: number,
+  end: number,
+): string {
+  const text = variable.multiple ? raw.slice(start, end).join("/") : (raw[start] ?? "");
   if (!text.includes("%")) return text;
-  const texts = raw.map((part) =>
-    variable.multiple ? unescapeAllButSlash(part) : unescapeText(part),
-  );
+  return unescapeVariable(variable, text);
+}
+
+function unescapeVariable(variable: PathVariable, text: string): string {
+  const texts = variable.multiple ? text.split("/").map(unescapeAllButSlash) : [unescapeText(text)];
   if (texts.includes(undefined)) {
     throw new BadRequest("PATH_INVALID", `path: "${variable.field}" holds a broken % escape`);
   }

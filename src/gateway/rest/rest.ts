@@ -42,6 +42,7 @@ import {
   rawStream,
   STREAM_TYPES,
   streamFormat,
+  type Variant,
 } from "./reply.ts";
 import { bodyMessage, emptyMessage, fillMessage, readForm, takesForm } from "./request.ts";
 import { createRouter, type Router, type Url } from "./router.ts";
@@ -92,10 +93,13 @@ export class RestDialect implements Dialect {
   find(path: string, httpMethod: string): Found | undefined {
     const match = this.#router.search(path, httpMethod);
     if (match === undefined) return undefined;
-    const { bindings, parts, allow } = match;
-    if (bindings === undefined)
-      return { isCall: false, open: (http) => this.#refuseMethod(http, allow) };
+    const { bindings, parts } = match;
+    if (bindings === undefined) return this.#refusal(match.allow);
     return new RestRoute(this.#replies, bindings, parts);
+  }
+
+  #refusal(allow: readonly string[]): Found {
+    return { isCall: false, open: (http) => this.#refuseMethod(http, allow) };
   }
 
   /** Answers a method that a known path does not support (RFC 9110, sections 9.3.7 and 15.5.6). */
@@ -142,11 +146,9 @@ function choose(bindings: readonly Binding[], parts: Choice["parts"], text: stri
   if (binding === undefined) throw new HttpFault(404, "nothing is served here");
   try {
     const query = needsQuery(bindings, text) ? parseQuery(text) : [];
-    const chosen = bindings.find(({ request: { requireQuery } }) => {
-      return requireQuery.length === 0 || requireQuery.some((name) => hasParameter(query, name));
-    });
-    if (chosen !== undefined) {
-      binding = chosen;
+    for (const candidate of bindings) {
+      if (!isChosen(candidate, query)) continue;
+      binding = candidate;
       return { binding, query, parts, problem: undefined };
     }
     const names = [...new Set(bindings.flatMap(({ request }) => request.requireQuery))];
@@ -155,6 +157,10 @@ function choose(bindings: readonly Binding[], parts: Choice["parts"], text: stri
   } catch (problem) {
     return { binding, query: [], parts, problem };
   }
+}
+
+function isChosen({ request: { requireQuery } }: Binding, query: Query): boolean {
+  return requireQuery.length === 0 || requireQuery.some((name) => hasParameter(query, name));
 }
 
 function needsQuery(bindings: readonly Binding[], text: string): boolean {
@@ -271,11 +277,15 @@ class RestExchange implements Exchange {
     return this.call.http;
   }
 
-  async read(): Promise<Message> {
+  read(): Message | Promise<Message> {
     const { call } = this;
     this.#begin();
-    if (!call.http.hasBody)
-      return this.#fill(emptyMessage(this.#choice.binding.request, call.header("content-type")));
+    if (call.http.hasBody) return this.#readBody();
+    return this.#fill(emptyMessage(this.#choice.binding.request, call.header("content-type")));
+  }
+
+  async #readBody(): Promise<Message> {
+    const { call } = this;
     const limit = this.settings.readMaxBytes;
     const decompress = this.#decompression();
     const reading = call.reading(this.#replies.gateway.bounds, limit);
@@ -368,20 +378,29 @@ class RestExchange implements Exchange {
   }
 
   /** Sends 304 when the client has the reply already. */
-  async send(message: Message): Promise<void> {
+  send(message: Message): void | Promise<void> {
     const { call } = this;
     const reply = this.#encodeReply(message);
     const own = headersSetBy(call);
     const seen = seenTag(call, reply, this.#replies.gateway.seesWhole);
     if (seen !== undefined) {
       call.http.respond(304, combine(reply.unchanged(seen).headers, own), "");
-      return;
+      return undefined;
     }
     const coding = this.#codingOf(reply, own);
-    const { headers, body } =
-      coding === undefined ? reply.uncompressed() : await reply.compressed(coding);
+    if (coding !== undefined) return this.#sendCompressed(reply, coding, own);
+    this.#respond(reply.status, reply.uncompressed(), own);
+    return undefined;
+  }
+
+  async #sendCompressed(reply: RestReply, coding: Coding, own: ReplyHeaders): Promise<void> {
+    this.#respond(reply.status, await reply.compressed(coding), own);
+  }
+
+  #respond(status: number, { headers, body }: Variant, own: ReplyHeaders): void {
+    const { call } = this;
     const isHead = call.requestMethod === "HEAD";
-    call.http.respond(reply.status, combine(headers, own), isHead ? "" : body);
+    call.http.respond(status, combine(headers, own), isHead ? "" : body);
   }
 
   /** The coding of a reply; none for one that the rpc has encoded itself. */

@@ -261,13 +261,15 @@ interface Search {
 /** Adds the routes below a node that match the path from its segment `at` on. */
 function collect(node: Node, at: number, search: Search): void {
   const { parts, verb, found, fold } = search;
-  const hasVerb = ({ template }: Route): boolean => isSame(template.verb, verb, fold);
-  for (const route of node.rests)
-    if (hasVerb(route) && matchesPath(route.template.segments, parts, fold))
+  for (const route of node.rests) {
+    const { template } = route;
+    if (isSame(template.verb, verb, fold) && matchesPath(template.segments, parts, fold))
       found.push({ route, parts });
+  }
   const raw = parts.raw[at];
   if (raw === undefined) {
-    for (const route of node.ends) if (hasVerb(route)) found.push({ route, parts });
+    for (const route of node.ends)
+      if (isSame(route.template.verb, verb, fold)) found.push({ route, parts });
     return;
   }
   const text = parts.text[at];
