@@ -7,6 +7,7 @@ import {
   createContextValues,
   type HandlerContext,
 } from "@connectrpc/connect";
+import type { Signalled } from "./serialize.ts";
 
 /** Transport of a call; `cli`: none, a command works on the database itself. */
 export type CallTransport = "grpc" | "grpc-web" | "connect" | "rest" | "cli";
@@ -78,7 +79,7 @@ export abstract class Call implements HandlerContext, CallInfo {
    *
    * @returns undefined: there is nothing to do. @internal
    */
-  prepare(_reply: Message, _signal: AbortSignal): Promise<void> | undefined {
+  prepare(_reply: Message, _request: Signalled): Promise<void> | undefined {
     return undefined;
   }
   /** A request header (or metadata) by lower-case name; several values joined by ", ". */

@@ -36,6 +36,7 @@ import type { Gateway } from "./options.ts";
 import { readRequestJson } from "./rest/json.ts";
 import { messageFromJson } from "./rest/json-message.ts";
 import type { Url } from "./rest/router.ts";
+import type { Signalled } from "./serialize.ts";
 import type { MethodSettings, RequestForm } from "./settings.ts";
 import type { StreamReply } from "./stream.ts";
 
@@ -247,10 +248,10 @@ class ConnectExchange implements Exchange {
     });
   }
 
-  prepare(message: Message, signal: AbortSignal): Promise<void> | undefined {
+  prepare(message: Message, request: Signalled): Promise<void> | undefined {
     const { reply, isImmutable } = this.settings;
     if (!isImmutable) return undefined;
-    return prepareOnce(this.method.desc.output, message, this.#form.format, reply, signal);
+    return prepareOnce(this.method.desc.output, message, this.#form.format, reply, request);
   }
 
   /** An interceptor may encode a reply before it is sent: it is cached if it cannot change. */

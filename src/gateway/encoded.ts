@@ -1,7 +1,13 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { memoize } from "../memoize.ts";
 import type { Coding } from "./coding.ts";
-import { createJsonText, type JsonForm, PROTO_JSON, serialize } from "./serialize.ts";
+import {
+  createJsonText,
+  type JsonForm,
+  PROTO_JSON,
+  type Signalled,
+  serialize,
+} from "./serialize.ts";
 
 /** The bytes of a message, and their compressed variants, each created once. */
 export class Encoded {
@@ -74,16 +80,16 @@ const encodedReply = memoize((form: ReplyForm) =>
 /**
  * Encodes the elements of long lists of a message over several ticks of the event loop, for `encodeOnce`.
  *
- * @param signal ends it. @returns undefined: there is nothing to do.
+ * @param request its signal ends it. @returns undefined: there is nothing to do.
  */
 export function prepareOnce(
   desc: DescMessage,
   message: Message,
   format: Format,
   { json }: ReplyForm,
-  signal: AbortSignal,
+  request: Signalled,
 ): Promise<void> | undefined {
-  return format === "json" ? textWriter(json).prepare(desc, message, signal) : undefined;
+  return format === "json" ? textWriter(json).prepare(desc, message, request) : undefined;
 }
 
 /**

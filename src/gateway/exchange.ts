@@ -7,6 +7,7 @@ import type { BodyPieces } from "../transport/body-pieces.ts";
 import { Call, type CallTransport } from "./call.ts";
 import type { Method } from "./method.ts";
 import type { Gateway } from "./options.ts";
+import type { Signalled } from "./serialize.ts";
 import type { MethodSettings } from "./settings.ts";
 import type { Shutdown } from "./shutdown.ts";
 import type { Sink, StreamReply } from "./stream.ts";
@@ -113,8 +114,8 @@ export abstract class ExchangeCall extends Call {
    */
   exchange: Pick<Exchange, "encode" | "prepare"> | undefined;
 
-  override prepare(reply: Message, signal: AbortSignal): Promise<void> | undefined {
-    return this.exchange?.prepare?.(reply, signal);
+  override prepare(reply: Message, request: Signalled): Promise<void> | undefined {
+    return this.exchange?.prepare?.(reply, request);
   }
 
   encode(reply: Message): unknown {
@@ -235,7 +236,7 @@ export interface Exchange {
    * Encodes parts of a large response message over several ticks of the event loop. Absent, or a
    * result of undefined: there is nothing to do.
    */
-  prepare?(message: Message, signal: AbortSignal): Promise<void> | undefined;
+  prepare?(message: Message, request: Signalled): Promise<void> | undefined;
   /** Encodes a response message, once. @throws UnencodableReply */
   encode(message: Message): unknown;
   /** Sends the response message of an rpc that has one. */

@@ -43,7 +43,7 @@ export function reportInterceptor(
         };
         return { ...response, message: observed(response.message, request, observer) };
       }
-      const preparing = call?.prepare(response.message as Message, request.signal);
+      const preparing = call?.prepare(response.message as Message, request);
       if (preparing !== undefined) await preparing;
       call?.encode(response.message as Message);
       end(begun);

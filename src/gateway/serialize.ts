@@ -177,6 +177,11 @@ interface LongList {
   readonly elements: readonly Message[];
 }
 
+/** A request. Its signal is read only if needed: most calls have none, which takes microseconds. */
+export interface Signalled {
+  readonly signal: AbortSignal;
+}
+
 /** Options of a JSON text. */
 interface TextOptions {
   readonly member?: DescField | undefined;
@@ -197,12 +202,12 @@ export interface JsonText {
    * Caches the text of the elements of long lists, over several ticks of the event loop, so that a
    * large message is written in less time afterwards, with `keepsParts`.
    *
-   * @param signal ends it. @returns undefined: the message has no long list.
+   * @param request its signal ends it. @returns undefined: the message has no long list.
    */
   prepare(
     desc: DescMessage,
     message: Message,
-    signal: AbortSignal,
+    request: Signalled,
     member?: DescField,
   ): Promise<void> | undefined;
 }
@@ -282,9 +287,9 @@ export function createJsonText(
     return `{${members.join(",")}}`;
   };
   return Object.assign(write, {
-    prepare: (desc: DescMessage, message: Message, signal: AbortSignal, member?: DescField) => {
+    prepare: (desc: DescMessage, message: Message, request: Signalled, member?: DescField) => {
       const lists = prepared.has(message) ? NONE : listsOf(desc, message, member);
-      return lists.length === 0 ? undefined : prepare(message, lists, signal);
+      return lists.length === 0 ? undefined : prepare(message, lists, request.signal);
     },
   });
 }

@@ -85,7 +85,7 @@ test("protobuf's well-known messages have their own form", () => {
 });
 
 describe("the elements of a long list are encoded before the message", () => {
-  const noSignal = new AbortController().signal;
+  const noSignal = new AbortController();
 
   test("over several ticks of the event loop, and once", async () => {
     const settings = settingsOf(20_000);
@@ -114,7 +114,7 @@ describe("the elements of a long list are encoded before the message", () => {
 
   test("until the call ends", async () => {
     const text = createJsonText((json) => json);
-    const ended = AbortSignal.abort(new Error("the client has left"));
+    const ended = { signal: AbortSignal.abort(new Error("the client has left")) };
     const preparing = text.prepare(ListSettingsResponseSchema, listOf(settingsOf(50_000)), ended);
     await expect(preparing).rejects.toThrow("the client has left");
   });

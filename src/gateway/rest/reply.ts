@@ -17,6 +17,7 @@ import {
   JSON_TYPE,
   type JsonForm,
   jsonText,
+  type Signalled,
   serialize,
 } from "../serialize.ts";
 import type { MethodSettings } from "../settings.ts";
@@ -54,9 +55,9 @@ export function prepareText(
   { field, method }: ReplyRule,
   message: Message,
   { reply }: MethodSettings,
-  signal: AbortSignal,
+  request: Signalled,
 ): Promise<void> | undefined {
-  return textWriter(reply.json).prepare(method.output, message, signal, field);
+  return textWriter(reply.json).prepare(method.output, message, request, field);
 }
 
 type Headers = Readonly<Record<string, string>>;

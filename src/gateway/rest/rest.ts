@@ -24,7 +24,7 @@ import {
 } from "../failure.ts";
 import type { Method } from "../method.ts";
 import type { Gateway, GatewayOptions } from "../options.ts";
-import { JSON_TYPE } from "../serialize.ts";
+import { JSON_TYPE, type Signalled } from "../serialize.ts";
 import type { MethodSettings, RequestForm } from "../settings.ts";
 import type { StreamReply } from "../stream.ts";
 import { type Binding, createBindings } from "./binding.ts";
@@ -355,9 +355,9 @@ class RestExchange implements Exchange {
     return fillMessage(binding.request, message, { path, query, call }, prefix);
   }
 
-  prepare(message: Message, signal: AbortSignal): Promise<void> | undefined {
+  prepare(message: Message, request: Signalled): Promise<void> | undefined {
     return this.settings.isImmutable
-      ? prepareText(this.#choice.binding.reply, message, this.settings, signal)
+      ? prepareText(this.#choice.binding.reply, message, this.settings, request)
       : undefined;
   }
 
