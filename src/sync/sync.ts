@@ -4,7 +4,8 @@ import { createRateLimit } from "../rate-limit.ts";
 import type { Adapter, Failure, Target } from "./adapter.ts";
 import type { SiteClient } from "./client.ts";
 import { createConnections } from "./connections.ts";
-import { type Controller, createController } from "./controller.ts";
+import { createController } from "./controller.ts";
+import { createKindWork, type KindSync, type KindWork } from "./kind-work.ts";
 import { createProbes } from "./probe.ts";
 
 /** Interval of checks for due work, in milliseconds. */
@@ -44,19 +45,6 @@ export interface SyncDeps<T extends Target> {
   readonly times?: SyncTimes | undefined;
 }
 
-/** One kind of record, on all sites. */
-export interface KindSync<T extends Target>
-  extends Pick<Controller<T>, "exclusive" | "reconcile" | "retry" | "isDue"> {
-  /** Reconciles sites after a change of their records. Failing sites keep their back-off. */
-  changed(sites: readonly T[]): void;
-  /**
-   * Carries out stored requests, if this process has the lease or it is free.
-   *
-   * @returns after the sites with requests were reconciled.
-   */
-  requested(): Promise<void>;
-}
-
 /**
  * Reconciler of all sites: the process with the lease brings the records of each kind to them, after
  * changes and at intervals.
@@ -79,11 +67,10 @@ export function createSync<T extends Target>(deps: SyncDeps<T>): Sync<T> {
   const { lease, sites, now, onError, times = {} } = deps;
   const connections = createConnections<T>(CONNECTIONS, times.call);
   const rateLimit = createRateLimit();
-  const kinds: { readonly adapter: Adapter<T>; readonly controller: Controller<T> }[] = [];
+  const kinds: KindWork<T>[] = [];
   const reached = new Map<string, number>();
-  const stopping = new AbortController();
-  const isLeader = (): boolean => lease.isHeld() && !stopping.signal.aborted;
-  const inBackground = (work: Promise<unknown>): void => void work.catch(onError);
+  let isClosed = false;
+  const isLeader = (): boolean => lease.isHeld() && !isClosed;
 
   const failureOf = ({ id }: T): Failure | undefined =>
     kinds.map(({ controller }) => controller.failureOf(id)).find((found) => found !== undefined);
@@ -101,20 +88,10 @@ export function createSync<T extends Target>(deps: SyncDeps<T>): Sync<T> {
   const load = async (): Promise<void> => {
     for (const { adapter } of kinds) await adapter.load?.();
   };
-  const carryOut = async ({ adapter, controller }: (typeof kinds)[number]): Promise<void> => {
-    const { requests } = adapter;
-    if (requests === undefined) return;
-    const one = async (siteId: string): Promise<void> => {
-      if (sites.byId(siteId) === undefined || stopping.signal.aborted) return;
-      await controller.exclusive(siteId, () => requests.carryOut(siteId));
-      await controller.retry(siteId);
-    };
-    await Promise.all([...(await requests.waiting())].map(one));
-  };
   const tick = async (): Promise<void> => {
     await sites.load();
     const all = sites.sites();
-    if (all.length === 0 || stopping.signal.aborted) return;
+    if (all.length === 0 || isClosed) return;
     const wasHeld = lease.isHeld();
     await lease.renew();
     // Another process has written the states until now, or does so from now on.
@@ -123,11 +100,9 @@ export function createSync<T extends Target>(deps: SyncDeps<T>): Sync<T> {
     for (const kind of kinds) {
       // The previous holder may have left unfinished work.
       if (!wasHeld) kind.controller.restart();
-      inBackground(carryOut(kind));
-      for (const site of all)
-        if (kind.controller.isDue(site)) inBackground(kind.controller.reconcile(site.id));
+      kind.begin(all);
     }
-    inBackground(runProbes(all));
+    void runProbes(all).catch(onError);
   };
   let job: ReturnType<typeof startPeriodic> | undefined;
   return {
@@ -143,23 +118,15 @@ export function createSync<T extends Target>(deps: SyncDeps<T>): Sync<T> {
         now,
         random: deps.random,
       });
-      const kind = { adapter, controller };
+      const kind = createKindWork(adapter, controller, {
+        lease,
+        siteOf: sites.byId,
+        load,
+        isClosed: () => isClosed,
+        onError,
+      });
       kinds.push(kind);
-      return {
-        ...controller,
-        changed: (changed) => {
-          if (!lease.isHeld()) return;
-          for (const { id, paused } of changed) if (!paused) inBackground(controller.reconcile(id));
-        },
-        requested: async () => {
-          if (!lease.isHeld()) {
-            // The first site was just added, or the process with the lease has ended.
-            await lease.renew();
-            if (lease.isHeld()) await load();
-          }
-          if (lease.isHeld()) await carryOut(kind);
-        },
-      };
+      return kind.sync;
     },
     clientOf: connections.clientOf,
     isLeader,
@@ -170,7 +137,7 @@ export function createSync<T extends Target>(deps: SyncDeps<T>): Sync<T> {
     },
     tick,
     close: async () => {
-      stopping.abort();
+      isClosed = true;
       await job?.stop();
       connections.close();
       await Promise.all(kinds.map(({ controller }) => controller.close()));

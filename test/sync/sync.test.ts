@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Adapter, Failure, Job, Target } from "../../src/sync/adapter.ts";
 import { SiteFailure, type SiteFailureKind } from "../../src/sync/failure.ts";
-import { createSync, type KindSync, type Sync } from "../../src/sync/sync.ts";
+import type { KindSync } from "../../src/sync/kind-work.ts";
+import { createSync, type Sync } from "../../src/sync/sync.ts";
 
 /** Interval between two attempts without work, in milliseconds. */
 const INTERVAL = 60_000;

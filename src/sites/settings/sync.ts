@@ -1,7 +1,8 @@
 import type { Ledger } from "../../ledger/ledger.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import type { Adapter, Failure, Job } from "../../sync/adapter.ts";
-import type { KindSync, Sync } from "../../sync/sync.ts";
+import type { KindSync } from "../../sync/kind-work.ts";
+import type { Sync } from "../../sync/sync.ts";
 import type { SiteRegistry } from "../registry.ts";
 import type { Site } from "../site.ts";
 import type { SiteEvent } from "../store.ts";
