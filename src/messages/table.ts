@@ -871,6 +871,8 @@ export const MESSAGES = {
     "it was created and stays disabled, because the refusal of logins by LDAP was not stored: {reason}",
   USER_CACHE_KEPT:
     "it was changed, but the server may use the former account for up to an hour, because the second call that clears its cache has failed ({reason}): save the user there, or restart the server",
+  USER_MAY_BE_CHANGED:
+    "the server may have stored the update and may use the former account for up to an hour: save the user there, or restart the server",
   USER_MAY_EXIST: "whether it was created is unknown: {reason}",
   USER_COPY_ENDED: "not sent: the call has ended",
   RULE_HIDES_ALL:

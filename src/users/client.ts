@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { message } from "../messages/message.ts";
 import { sortedJson } from "../sorted-json.ts";
 import type { SiteClient } from "../sync/client.ts";
-import { SiteFailure } from "../sync/failure.ts";
+import { isUncertain, SiteFailure } from "../sync/failure.ts";
 import { readPages } from "../sync/page.ts";
 import {
   ADMIN,
@@ -69,7 +69,8 @@ export interface UserClient {
    *
    * The user is sent twice: OpenList clears its caches of a user before it stores the user
    * (`UpdateUser` of its internal/op/user.go), and a request of this user in between restores the
-   * former account, with its rights, for an hour.
+   * former account, with its rights, for an hour. A first call without an answer may have stored the
+   * user: it is sent anew, so that two calls follow it.
    *
    * @returns the failure of the second call; undefined: none. @throws SiteFailure also when the id is
    *   no longer this user's.
@@ -116,9 +117,13 @@ export function createUserClient(client: SiteClient): UserClient {
       if (!isUserRow(row) || row.id !== id || row.username !== name)
         throw new SiteFailure("refused", message("USER_CHANGED_MEANWHILE", { name }));
       const body = { ...row, ...membersOf(members), password: "" };
-      await client.call("POST", `${AT}/update`, body);
+      const send = () => client.call("POST", `${AT}/update`, body);
+      await send().catch((error: unknown) => {
+        if (error instanceof SiteFailure && isUncertain(error)) return send();
+        throw error;
+      });
       try {
-        await client.call("POST", `${AT}/update`, body);
+        await send();
         return undefined;
       } catch (error) {
         if (!(error instanceof SiteFailure)) throw error;

@@ -69,7 +69,12 @@ export async function carryOut(
         }
       } catch (error) {
         if (!(error instanceof SiteFailure)) throw error;
-        results.push(failed(error.text));
+        const isUpdate = "existing" in write && isUncertain(error);
+        const result = failed(error.text);
+        const { notes: known } = result;
+        results.push(
+          isUpdate ? { ...result, notes: [...known, message("USER_MAY_BE_CHANGED")] } : result,
+        );
         if (error.kind !== "refused") end = message("USER_COPY_STOPPED", { reason: error.text });
       }
   }

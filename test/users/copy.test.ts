@@ -135,6 +135,16 @@ test("an update that cannot be sent again is in the result, with the reason", as
   expect(String(result.notes)).toMatch(/former account .* record not found/);
 });
 
+test("an update without any answer says that the server may use the former account", async () => {
+  await openSites();
+  home.users.add({ username: "ann", disabled: true });
+  hut.users.add({ username: "ann" });
+  hut.users.hold = () => hut.stop();
+  const result = await copied("ann", { update: ["ann"] });
+  expect(result.outcome).toBe("failed");
+  expect(String(result.notes)).toContain("may use the former account");
+});
+
 test("an equal user is not written, also with an update", async () => {
   await openSites();
   home.users.add(ANN);

@@ -78,7 +78,8 @@ export const userCommand: Command = {
 /** Longer default time limit than that of other commands: each user is a call of the server. */
 const TIME_LIMIT = 180_000;
 /** Note of the error after Ctrl-C has ended a copy. */
-const INTERRUPT_NOTE = '"mooring user compare" shows what is left';
+const INTERRUPT_NOTE =
+  '"mooring user compare" shows what is left; a server may use the former account of the user that was being updated for an hour, unless that user is saved there';
 
 async function list(run: CommandRun, [site = ""]: readonly string[]): Promise<void> {
   const { args, output, connectTo } = run;
