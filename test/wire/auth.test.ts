@@ -34,8 +34,10 @@ const others: readonly Intruder[] = [
 /** Accepted spellings of the token. */
 const keys: readonly string[] = [TOKEN, `Bearer ${TOKEN}`, `bearer ${TOKEN}`, `Bearer  ${TOKEN}`];
 
-describe.each(transports)("over $name", ({ open, env = {} }) => {
-  const service = startedForAll(() => startService({ env }));
+const shared = startedForAll(startService);
+
+describe.each(transports)("over $name", ({ open, env }) => {
+  const service = env === undefined ? shared : startedForAll(() => startService({ env }));
   const transport = startedForAll(() => open(service));
 
   const expectRefused = async (

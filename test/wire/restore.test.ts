@@ -1,6 +1,6 @@
 import type { DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
@@ -8,6 +8,7 @@ import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { FOLLOWING, rowOf, startFollowed } from "./following.ts";
 import { TOKEN } from "./service.ts";
+import { grpcTransport } from "./transport/grpc.ts";
 import { restTransport } from "./transport/rest.ts";
 import { invoke, type Transport } from "./transport/transport.ts";
 
@@ -77,71 +78,72 @@ const callOver =
     return { failed: outcome.code, message: outcome.message };
   };
 
-describe.each(sharedPortTransports.filter(({ name }) => name !== "Connect GET"))(
-  "over $name",
-  ({ open }) => {
-    const transport = startedForAll(() => open(service));
-    const call = callOver(transport);
-
-    test("a rollback restores settings and mounts in one revision, as its dry run has said", async () => {
-      const newest = (await admin.mounts.listMounts({})).revision;
-      const wanted = {
-        changes: [
-          { key: "site_title", old_value: "After", new_value: "Before", items: [] },
-          {
-            key: "mount:films",
-            kind: "CHANGE_KIND_CHANGED",
-            items: [
-              { name: "config.username", old_value: "bob", new_value: "ann" },
-              { name: "members.remark", old_value: "new" },
-            ],
-          },
-          { key: "mount:later", kind: "CHANGE_KIND_DELETED" },
-          { key: "mount:books", kind: "CHANGE_KIND_ADDED" },
+test("a rollback restores settings and mounts in one revision, as its dry run has said over each transport", async () => {
+  const newest = (await admin.mounts.listMounts({})).revision;
+  const wanted = {
+    changes: [
+      { key: "site_title", old_value: "After", new_value: "Before", items: [] },
+      {
+        key: "mount:films",
+        kind: "CHANGE_KIND_CHANGED",
+        items: [
+          { name: "config.username", old_value: "bob", new_value: "ann" },
+          { name: "members.remark", old_value: "new" },
         ],
-        results: [
-          { kind: "setting", key: "site_title", outcome: "changed", differs: ["value"] },
-          { kind: "setting", key: "aria2_secret", outcome: "skipped", note: /^is a secret/ },
-          {
-            kind: "mount",
-            key: "mount:films",
-            outcome: "changed",
-            differs: ["username", "remark"],
-            effects: [{ action: "remount", site: "home", path: "/films" }],
-          },
-          {
-            kind: "mount",
-            key: "mount:later",
-            outcome: "deleted",
-            effects: [{ action: "remove", site: "home", path: "/later" }],
-          },
-          { kind: "mount", key: "mount:books", outcome: "created", effects: [] },
-        ],
-      };
-      const dry = await call(rollback, { to: before, dryRun: true });
-      expect(dry).toMatchObject({ revision: String(newest) });
-      const sorted = (reply: object) => {
-        const { changes, results } = reply as Record<"changes" | "results", { key: string }[]>;
-        const byKey = (a: { key: string }, b: { key: string }) => (a.key < b.key ? -1 : 1);
-        return { changes: changes.toSorted(byKey), results: results.toSorted(byKey) };
-      };
-      expect(sorted(dry)).toMatchObject(sorted(wanted));
-      expect(await titleNow()).toBe("After");
-      const done = await call(rollback, { to: before, reason: "undo" });
-      expect(done).toMatchObject({ revision: String(newest + 1n) });
-      expect(sorted(done)).toEqual(sorted(dry));
-      expect(await titleNow()).toBe("Before");
-      const { mounts } = await admin.mounts.listMounts({});
-      expect(mounts.map(({ name }) => name)).toEqual(["books", "films", "team"]);
-      await expect.poll(() => rowOf(home, "/books")?.status).toBe("work");
-      await expect.poll(() => rowOf(home, "/later")).toBeUndefined();
-      // The rollback can itself be undone.
-      await call(rollback, { to: newest });
-      expect(await titleNow()).toBe("After");
-      expect(await call(diffRevisions, { from: newest, to: 0n })).toMatchObject({ changes: [] });
-    });
-  },
-);
+      },
+      { key: "mount:later", kind: "CHANGE_KIND_DELETED" },
+      { key: "mount:books", kind: "CHANGE_KIND_ADDED" },
+    ],
+    results: [
+      { kind: "setting", key: "site_title", outcome: "changed", differs: ["value"] },
+      { kind: "setting", key: "aria2_secret", outcome: "skipped", note: /^is a secret/ },
+      {
+        kind: "mount",
+        key: "mount:films",
+        outcome: "changed",
+        differs: ["username", "remark"],
+        effects: [{ action: "remount", site: "home", path: "/films" }],
+      },
+      {
+        kind: "mount",
+        key: "mount:later",
+        outcome: "deleted",
+        effects: [{ action: "remove", site: "home", path: "/later" }],
+      },
+      { kind: "mount", key: "mount:books", outcome: "created", effects: [] },
+    ],
+  };
+  const sorted = (reply: object) => {
+    const { changes, results } = reply as Record<"changes" | "results", { key: string }[]>;
+    const byKey = (a: { key: string }, b: { key: string }) => (a.key < b.key ? -1 : 1);
+    return { changes: changes.toSorted(byKey), results: results.toSorted(byKey) };
+  };
+  let dry: object = {};
+  for (const { open } of sharedPortTransports) {
+    const transport = open(service);
+    onTestFinished(() => transport.close());
+    if (!transport.carries(rollback)) continue;
+    dry = await callOver(transport)(rollback, { to: before, dryRun: true });
+    expect(dry, transport.name).toMatchObject({ revision: String(newest) });
+    expect(sorted(dry), transport.name).toMatchObject(sorted(wanted));
+  }
+  expect(await titleNow()).toBe("After");
+  const grpc = grpcTransport("gRPC", service.grpcPort);
+  onTestFinished(() => grpc.close());
+  const call = callOver(grpc);
+  const done = await call(rollback, { to: before, reason: "undo" });
+  expect(done).toMatchObject({ revision: String(newest + 1n) });
+  expect(sorted(done)).toEqual(sorted(dry));
+  expect(await titleNow()).toBe("Before");
+  const { mounts } = await admin.mounts.listMounts({});
+  expect(mounts.map(({ name }) => name)).toEqual(["books", "films", "team"]);
+  await expect.poll(() => rowOf(home, "/books")?.status).toBe("work");
+  await expect.poll(() => rowOf(home, "/later")).toBeUndefined();
+  // The rollback can itself be undone.
+  await call(rollback, { to: newest });
+  expect(await titleNow()).toBe("After");
+  expect(await call(diffRevisions, { from: newest, to: 0n })).toMatchObject({ changes: [] });
+});
 
 describe("a rollback over REST", () => {
   const transport = startedForAll(() => restTransport(service.port));

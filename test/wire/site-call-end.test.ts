@@ -1,6 +1,6 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { describe, expect, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { RuleService } from "../../gen/mooring/v1/rule_service_pb.js";
 import { SiteService } from "../../gen/mooring/v1/site_service_pb.js";
@@ -8,11 +8,21 @@ import { UserService } from "../../gen/mooring/v1/user_service_pb.js";
 import { startStandIn } from "../sites/stand-in.ts";
 import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
-import { transports } from "./all-transports.ts";
+import { sharedPortTransports } from "./all-transports.ts";
+import { local } from "./following.ts";
 import { startService } from "./service.ts";
 import { invoke } from "./transport/transport.ts";
 
-const SCOPES = ["sites:manage", "settings:write", "settings:reveal", "mounts:write"];
+const SCOPES = [
+  "sites:manage",
+  "settings:write",
+  "settings:reveal",
+  "mounts:write",
+  "mounts:reveal",
+  "rules:write",
+  "rules:reveal",
+  "users:read",
+];
 const METHODS: readonly (readonly [DescMethodUnary, object])[] = [
   [SiteService.method.checkSite, { name: "home" }],
   [SiteService.method.compareSite, { name: "home" }],
@@ -27,34 +37,27 @@ const METHODS: readonly (readonly [DescMethodUnary, object])[] = [
   [UserService.method.listUsers, { site: "home" }],
 ];
 
-describe.each(transports)("over $name", ({ open, env = {} }) => {
-  const service = startedForAll(() => startService({ env }));
-  const transport = startedForAll(() => open(service));
-  const home = startedForAll(startStandIn);
+const service = startedForAll(startService);
+const home = startedForAll(startStandIn);
+const root = startedForAll(() => as(service.port));
 
-  test("a call that waits for a site ends with the token of its caller, and writes nothing", async () => {
-    const root = as(service.grpcPort);
-    await root.sites.createSite({ site: { name: "home", url: home.url, token: home.token() } });
-    await root.settings.saveSettings({ settings: [{ key: "site_title", value: "ours" }] });
-    const items = { root_folder_path: "/srv" };
-    await root.mounts.saveMounts({
-      mounts: [
-        {
-          name: "films",
-          mountPath: "/films",
-          driver: "Local",
-          config: items,
-          sites: { all: true },
-        },
-      ],
-    });
-    await root.rules.saveRules({ rules: [{ path: "/films", sites: { all: true } }] });
-    const scopes = [...SCOPES, "mounts:reveal", "rules:write", "rules:reveal", "users:read"];
+beforeAll(async () => {
+  await root.sites.createSite({ site: { name: "home", url: home.url, token: home.token() } });
+  await root.settings.saveSettings({ settings: [{ key: "site_title", value: "ours" }] });
+  await root.mounts.saveMounts({ mounts: [local("films", "/srv")] });
+  await root.rules.saveRules({ rules: [{ path: "/films", sites: { all: true } }] });
+});
+
+test.each(sharedPortTransports)(
+  "a call over $name that waits for a site ends with the token of its caller, and writes nothing",
+  async ({ open }) => {
+    const transport = open(service);
+    onTestFinished(() => transport.close());
     const { revision } = await root.sites.listSites({});
     // Each method over one transport; how a call ends is the same for all methods.
     const some = METHODS.filter(([method]) => transport.carries(method));
     for (const [method, request] of transport.name === "gRPC" ? some : some.slice(0, 1)) {
-      const { text, id } = await give(root, scopes);
+      const { text, id } = await give(root, SCOPES);
       const { promise: until, resolve: release } = Promise.withResolvers<void>();
       home.mode = { kind: "held", until };
       const calls = home.seen.length;
@@ -76,6 +79,5 @@ describe.each(transports)("over $name", ({ open, env = {} }) => {
       expect(written, method.name).toEqual([]);
     }
     expect((await root.sites.listSites({})).revision).toBe(revision);
-    root.close();
-  });
-});
+  },
+);

@@ -3,9 +3,10 @@ import { Code } from "@connectrpc/connect";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
-import { transports } from "./all-transports.ts";
+import { startedForAll } from "../started.ts";
+import { sharedPortTransports } from "./all-transports.ts";
 import { TOKEN, VERSION } from "./service.ts";
-import { invoke, read, type Transport } from "./transport/transport.ts";
+import { invoke, read } from "./transport/transport.ts";
 import { type FrontedSite, startFront } from "./upstream.ts";
 
 /** Settings of later versions: a public one and a private one. */
@@ -29,117 +30,114 @@ async function rows(token: string, query = ""): Promise<Row[]> {
 const keysOf = (of: readonly Row[]) => of.map(({ key }) => key).toSorted();
 const rowOf = (of: readonly Row[], key: string) => of.find((row) => row.key === key);
 
-describe.each(transports)("in front of an older server, over $name", ({ open, env = {} }) => {
-  let transport: Transport;
+describe("in front of an older server", () => {
   let login: string;
-
   beforeAll(async () => {
-    front = await startFront({ env, lacks: LACKS, siteTimes: { ownRows: 0 } });
-    transport = open(front.service);
+    front = await startFront({ lacks: LACKS, siteTimes: { ownRows: 0 } });
     login = await front.login();
   });
+  afterAll(() => front.stop());
 
-  afterAll(async () => {
-    transport.close();
-    await front.stop();
-  });
+  describe.each(sharedPortTransports)("over $name", ({ open }) => {
+    const transport = startedForAll(() => open(front.service));
 
-  /** The first reply or event. */
-  async function first(method: DescMethod, authorization: string, input: object = {}) {
-    const message = await read(transport, method, input, { authorization });
-    return (message["snapshot"] ?? message) as JsonObject;
-  }
-  const keys = ({ settings }: JsonObject) =>
-    (settings as unknown as Row[]).map(({ key }) => key).toSorted();
-
-  test.each([listSettings, watchSettings])(
-    "$name shows the settings of that server",
-    async (method) => {
-      if (!transport.carries(method)) return;
-      const known = [...front.site.settings.rows.keys()].toSorted();
-      expect(keys(await first(method, login))).toEqual(known);
-      // Mooring's own token sees all of Mooring's settings: other sites may have more.
-      expect(keys(await first(method, TOKEN))).toEqual(expect.arrayContaining(LACKS));
-    },
-  );
-
-  test("public settings are those of that server", async () => {
-    const own = [...front.site.settings.rows.values()];
-    const known = keysOf(own.filter(({ flag }) => flag === 0 || flag === 2));
-    for (const method of [getPublicSettings, watchPublicSettings]) {
-      if (!transport.carries(method)) continue;
-      const message = await read(transport, method, {}, {});
-      const { settings } = (message["snapshot"] ?? message) as JsonObject;
-      expect(Object.keys(settings as JsonObject).toSorted()).toEqual(known);
+    /** The first reply or event. */
+    async function first(method: DescMethod, authorization: string, input: object = {}) {
+      const message = await read(transport, method, input, { authorization });
+      return (message["snapshot"] ?? message) as JsonObject;
     }
-  });
+    const keys = ({ settings }: JsonObject) =>
+      (settings as unknown as Row[]).map(({ key }) => key).toSorted();
 
-  test("index_progress has the server's current value", async () => {
-    const text = `{"object_count":7,"is_done":true,"over":"${transport.name}"}`;
-    front.site.put("index_progress", text);
-    await expect
-      .poll(async () => {
-        const { settings } = await first(listSettings, login);
-        return rowOf(settings as unknown as Row[], "index_progress")?.value;
-      })
-      .toBe(text);
-  });
+    test.each([listSettings, watchSettings])(
+      "$name shows the settings of that server",
+      async (method) => {
+        if (!transport.carries(method)) return;
+        const known = [...front.site.settings.rows.keys()].toSorted();
+        expect(keys(await first(method, login))).toEqual(known);
+        // Mooring's own token sees all of Mooring's settings: other sites may have more.
+        expect(keys(await first(method, TOKEN))).toEqual(expect.arrayContaining(LACKS));
+      },
+    );
 
-  test("every client gets the server's version, in a read and in a watch", async () => {
-    const version = front.site.value("version");
-    expect(version).not.toBe(VERSION);
-    for (const method of [getPublicSettings, watchPublicSettings].filter(transport.carries))
-      expect(await first(method, "")).toMatchObject({ settings: { version } });
-  });
-
-  test.each([
-    ["listSettings", listSettings, {}],
-    ["getSetting", getSetting, { key: "version" }],
-    ["batchGetSettings", batchGetSettings, { keys: ["version"] }],
-    ["watchSettings", watchSettings, {}],
-  ] as const)(
-    "%s: the server's admin gets its version, Mooring's own token Mooring's",
-    async (_, method, input) => {
-      if (!transport.carries(method)) return;
-      const version = async (authorization: string) => {
-        const { setting, settings = [setting] } = await first(method, authorization, input);
-        return rowOf(settings as unknown as Row[], "version")?.value;
-      };
-      expect(await version(login)).toBe(front.site.value("version"));
-      expect(await version(TOKEN)).toBe(VERSION);
-    },
-  );
-
-  const list = async (authorization: string) =>
-    (await invoke(transport, listSettings, {}, { authorization })).kind;
-
-  test("the login of an admin is accepted as bare token and as Bearer", async () => {
-    for (const before of ["", "Bearer ", "bearer ", "BEARER ", "Bearer  "])
-      expect([before, await list(`${before}${login}`)]).toEqual([before, "reply"]);
-    for (const before of ["Basic ", "Bearer Bearer ", "Bearer", "Token "])
-      expect([before, await list(`${before}${login}`)]).toEqual([before, "failure"]);
-  });
-
-  test("a value that the server refuses is named with the server's message", async () => {
-    if (!transport.carries(saveSettings)) return;
-    const refused = { key: "search_index", value: "meilisearch" };
-    const settings = [{ key: "site_title", value: "Taken" }, refused];
-    const by = { authorization: login };
-    expect(await invoke(transport, saveSettings, { settings }, by)).toMatchObject({
-      kind: "failure",
-      // REST has the code of the server's own envelope.
-      code: transport.protocol === "rest" ? 500 : transport.codeOf(Code.FailedPrecondition),
-      message: expect.stringMatching(
-        /not support index: meilisearch; the other settings were saved$/,
-      ),
-      fields: ["settings[1].value"],
+    test("public settings are those of that server", async () => {
+      const own = [...front.site.settings.rows.values()];
+      const known = keysOf(own.filter(({ flag }) => flag === 0 || flag === 2));
+      for (const method of [getPublicSettings, watchPublicSettings]) {
+        if (!transport.carries(method)) continue;
+        const message = await read(transport, method, {}, {});
+        const { settings } = (message["snapshot"] ?? message) as JsonObject;
+        expect(Object.keys(settings as JsonObject).toSorted()).toEqual(known);
+      }
     });
-    expect(rowOf(await rows(login), "search_index")?.value).toBe("none");
-  });
 
-  test("the login of a user who is not an admin is refused in any form", async () => {
-    const ann = await front.login("ann", "ann-password");
-    for (const before of ["", "Bearer "]) expect(await list(`${before}${ann}`)).toBe("failure");
+    test("index_progress has the server's current value", async () => {
+      const text = `{"object_count":7,"is_done":true,"over":"${transport.name}"}`;
+      front.site.put("index_progress", text);
+      await expect
+        .poll(async () => {
+          const { settings } = await first(listSettings, login);
+          return rowOf(settings as unknown as Row[], "index_progress")?.value;
+        })
+        .toBe(text);
+    });
+
+    test("every client gets the server's version, in a read and in a watch", async () => {
+      const version = front.site.value("version");
+      expect(version).not.toBe(VERSION);
+      for (const method of [getPublicSettings, watchPublicSettings].filter(transport.carries))
+        expect(await first(method, "")).toMatchObject({ settings: { version } });
+    });
+
+    test.each([
+      ["listSettings", listSettings, {}],
+      ["getSetting", getSetting, { key: "version" }],
+      ["batchGetSettings", batchGetSettings, { keys: ["version"] }],
+      ["watchSettings", watchSettings, {}],
+    ] as const)(
+      "%s: the server's admin gets its version, Mooring's own token Mooring's",
+      async (_, method, input) => {
+        if (!transport.carries(method)) return;
+        const version = async (authorization: string) => {
+          const { setting, settings = [setting] } = await first(method, authorization, input);
+          return rowOf(settings as unknown as Row[], "version")?.value;
+        };
+        expect(await version(login)).toBe(front.site.value("version"));
+        expect(await version(TOKEN)).toBe(VERSION);
+      },
+    );
+
+    const list = async (authorization: string) =>
+      (await invoke(transport, listSettings, {}, { authorization })).kind;
+
+    test("the login of an admin is accepted as bare token and as Bearer", async () => {
+      for (const before of ["", "Bearer ", "bearer ", "BEARER ", "Bearer  "])
+        expect([before, await list(`${before}${login}`)]).toEqual([before, "reply"]);
+      for (const before of ["Basic ", "Bearer Bearer ", "Bearer", "Token "])
+        expect([before, await list(`${before}${login}`)]).toEqual([before, "failure"]);
+    });
+
+    test("a value that the server refuses is named with the server's message", async () => {
+      if (!transport.carries(saveSettings)) return;
+      const refused = { key: "search_index", value: "meilisearch" };
+      const settings = [{ key: "site_title", value: `Taken over ${transport.name}` }, refused];
+      const by = { authorization: login };
+      expect(await invoke(transport, saveSettings, { settings }, by)).toMatchObject({
+        kind: "failure",
+        // REST has the code of the server's own envelope.
+        code: transport.protocol === "rest" ? 500 : transport.codeOf(Code.FailedPrecondition),
+        message: expect.stringMatching(
+          /not support index: meilisearch; the other settings were saved$/,
+        ),
+        fields: ["settings[1].value"],
+      });
+      expect(rowOf(await rows(login), "search_index")?.value).toBe("none");
+    });
+
+    test("the login of a user who is not an admin is refused in any form", async () => {
+      const ann = await front.login("ann", "ann-password");
+      for (const before of ["", "Bearer "]) expect(await list(`${before}${ann}`)).toBe("failure");
+    });
   });
 });
 
