@@ -1,4 +1,4 @@
-import { type IncomingHttpHeaders, request } from "node:http";
+import { type Agent, type IncomingHttpHeaders, request } from "node:http";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 
 /** HTTP/1.1 request to 127.0.0.1. */
@@ -8,7 +8,12 @@ export interface HttpRequest {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
+  /** Default: the request has a connection of its own. */
+  readonly agent?: Agent;
 }
+
+/** Time limit of a request, in milliseconds. */
+const PATIENCE = 60_000;
 
 /** Reply to an HTTP/1.1 request. */
 export interface HttpReply {
@@ -19,11 +24,12 @@ export interface HttpReply {
   readonly body: Buffer;
 }
 
-/** Sends one request over its own connection. */
+/** Sends one request. */
 export function callHttp(call: HttpRequest): Promise<HttpReply> {
-  const { port, path, method = "GET", headers = {}, body } = call;
+  const { port, path, method = "GET", headers = {}, body, agent = false } = call;
   return new Promise((resolve, reject) => {
-    const options = { host: "127.0.0.1", port, path, method, headers, agent: false };
+    const signal = AbortSignal.timeout(PATIENCE);
+    const options = { host: "127.0.0.1", port, path, method, headers, agent, signal };
     const sent = request(options, (reply) => {
       const parts: Buffer[] = [];
       reply.on("data", (part: Buffer) => parts.push(part));

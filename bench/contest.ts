@@ -73,7 +73,7 @@ interface Measured {
 }
 
 const measureNames: Readonly<Record<Measure, string>> = {
-  perSecond: "requests per second",
+  perSecond: "per second",
   cpuPerRequest: "CPU per request",
   medianMillis: "median time",
 };

@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { statfsSync } from "node:fs";
 import { cpus, loadavg, release, tmpdir, totalmem } from "node:os";
 
@@ -11,9 +11,11 @@ export function describeMachine(command: string): string[] {
   const gigabytes = Math.round(totalmem() / 1e9);
   const folder = tmpdir();
   const git = ["describe", "--always", "--dirty"];
-  const commit = execFileSync("git", git, { cwd: import.meta.dirname, encoding: "utf8" }).trim();
+  const { stdout } = spawnSync("git", git, { cwd: import.meta.dirname, encoding: "utf8" });
+  // Paths of files are omitted.
+  const shown = command.replace(/ (--json|--server) \S+/g, " $1 …");
   return [
-    `${new Date().toISOString().slice(0, 10)}, \`${command}\`, commit ${commit}`,
+    `${new Date().toISOString().slice(0, 10)}, \`${shown}\`, commit ${stdout?.trim() || "unknown"}`,
     `${cpus().length} × ${processor?.model ?? "unknown processor"}, ${gigabytes} GB, Linux ${release()}, load average ${loadavg()[0]?.toFixed(1)} before the run`,
     statfsSync(folder).type === TMPFS
       ? `databases in ${folder}, which is in memory: commits cost no disk there, set TMPDIR to a folder on a disk`

@@ -1,4 +1,5 @@
-import { Agent, request } from "node:http";
+import { Agent } from "node:http";
+import { callHttp, type HttpReply, type HttpRequest } from "../call.ts";
 import { quantile } from "../statistics.ts";
 
 /** Address of the well-behaved client, which no attacker has. */
@@ -43,55 +44,48 @@ class Seen {
   readonly ping: number[] = [];
   readonly save: number[] = [];
   readonly control: number[] = [];
-  readonly waiting = new Set<Promise<void>>();
+  readonly asked: Promise<void>[] = [];
   failed = 0;
 }
 
 export function startWitness({ port, token, save, controlPort }: WitnessOptions): Witness {
   const agent = new Agent({ keepAlive: true, localAddress: ADDRESS, scheduling: "lifo" });
   let seen = new Seen();
-  const ask = (kind: "ping" | "save" | "control", options: object, body = ""): void => {
+  const ask = (kind: "ping" | "save" | "control", call: HttpRequest): void => {
     const into = seen;
     const begun = performance.now();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    into.waiting.add(promise);
-    const end = (good: boolean): void => {
-      if (!into.waiting.delete(promise)) return;
+    const end = (isGood: boolean): void => {
       into[kind].push(performance.now() - begun);
-      if (!good) into.failed += 1;
-      resolve();
+      if (!isGood) into.failed += 1;
     };
-    const outgoing = request({ host: "127.0.0.1", port, agent, timeout: 60_000, ...options });
-    outgoing.on("error", () => end(false)).on("timeout", () => void outgoing.destroy());
-    outgoing.on("response", (reply) => {
-      let text = "";
-      reply.setEncoding("utf8").on("data", (chunk: string) => {
-        text += chunk;
-      });
-      reply.on("end", () => end(/^pong$|"code":200/.test(text))).on("error", () => end(false));
-    });
-    outgoing.end(body);
+    const isGood = ({ body }: HttpReply) => /^pong$|"code":200/.test(body.toString());
+    into.asked.push(
+      callHttp({ ...call, agent }).then(
+        (reply) => end(isGood(reply)),
+        () => end(false),
+      ),
+    );
   };
   const headers = { authorization: token, "content-type": "application/json" };
-  const saving = { path: "/api/admin/setting/save", method: "POST", headers };
+  const saving = { port, path: "/api/admin/setting/save", method: "POST", headers, body: save };
   const pings = setInterval(() => {
-    ask("ping", { path: "/ping" });
-    ask("control", { port: controlPort });
+    ask("ping", { port, path: "/ping" });
+    ask("control", { port: controlPort, path: "/" });
   }, PING_EVERY);
-  const saves = setInterval(() => ask("save", saving, save), SAVE_EVERY);
+  const saves = setInterval(() => ask("save", saving), SAVE_EVERY);
+  const timesOf = (all: readonly number[]): Times => ({
+    p50: quantile(all, 0.5),
+    p99: quantile(all, 0.99),
+  });
   return {
     look: async () => {
       const past = seen;
       seen = new Seen();
-      await Promise.all(past.waiting);
-      const times = (all: readonly number[]): Times => ({
-        p50: quantile(all, 0.5),
-        p99: quantile(all, 0.99),
-      });
+      await Promise.all(past.asked);
       return {
-        ping: times(past.ping),
-        save: times(past.save),
-        control: times(past.control),
+        ping: timesOf(past.ping),
+        save: timesOf(past.save),
+        control: timesOf(past.control),
         failed: past.failed,
       };
     },
