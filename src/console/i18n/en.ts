@@ -89,6 +89,8 @@ export const en = {
   "theme.dark": "Theme: dark",
   "theme.light": "Theme: light",
 
+  "time.justNow": "just now",
+
   "toast.changed": "{actor} has changed {keys}.",
   "toast.more": { one: "1 more", other: "{count} more" },
   "toast.show": "Show",

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { perLanguage } from "./language.ts";
+import { perLanguage, t } from "./language.ts";
 
 /** The time of day, for everything that says how long ago something was. */
 const now = signal(Date.now());
@@ -33,17 +33,22 @@ const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
  * @param time in milliseconds since 1970 UTC.
  */
 export function ago(time: number): string {
-  return ahead(Math.min(time, Date.now()));
+  const past = Math.min(time, Date.now());
+  return secondsUntil(past) > -60 ? t("time.justNow") : ahead(past);
 }
 
 /** Time until, such as `in 2 hours`, or elapsed time. @param time as of ago. */
 export function ahead(time: number): string {
-  const seconds = Math.round((time - Math.max(now.value, Date.now())) / 1_000);
+  const seconds = secondsUntil(time);
   const [unit, size] =
     STEPS.find(([, size]) => Math.abs(seconds) >= size) ?? (["second", 1] as const);
   // Seconds are not shown: they would tick.
   const count = unit === "second" ? 0 : Math.trunc(seconds / size);
   return relative().format(count, unit);
+}
+
+function secondsUntil(time: number): number {
+  return Math.round((time - Math.max(now.value, Date.now())) / 1_000);
 }
 
 /** Day and time of day. @param time in milliseconds since 1970 UTC. */

@@ -590,6 +590,7 @@ export const zhCn: Messages = {
   "rules.gone": "{path} 的规则已不存在。",
   "rules.new": "新建规则",
   "rules.none": "没有文件夹规则。",
+  "rules.noneFound": "没有符合条件的规则。",
   "rules.ofSite": "站点的规则",
   "rules.previewAdopt": "预览采用",
   "rules.same": "没有差异：站点的规则相同。",
@@ -794,6 +795,8 @@ export const zhCn: Messages = {
   "theme.dark": "主题：深色",
   "theme.light": "主题：浅色",
 
+  "time.justNow": "刚刚",
+
   "toast.changed": "{actor} 修改了 {keys}。",
   "toast.more": "另外 {count} 项",
   "toast.show": "查看",
@@ -866,6 +869,7 @@ export const zhCn: Messages = {
   "user.ldap": "LDAP 登录",
   "user.no": "否",
   "user.none": "无",
+  "user.noPermission": "没有权限",
   "user.permissions": "权限",
   "user.replace": "替换 {name}",
   "user.roles": "角色",

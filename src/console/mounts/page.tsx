@@ -105,7 +105,7 @@ function ShownMounts({ mounts }: { readonly mounts: readonly Mount[] }) {
       />
       {may("mounts:write") && shown.length > 0 && <TestMounts mounts={shown} site={site} />}
       {shown.length === 0 ? (
-        <p class="quiet">{t("mounts.noneFound")}</p>
+        <Empty icon="mounts" title={t("mounts.noneFound")} />
       ) : (
         <MountList mounts={shown} />
       )}

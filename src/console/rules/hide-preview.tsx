@@ -53,37 +53,41 @@ export function HidePreview({ hide, path }: { readonly hide: string; readonly pa
   return (
     <details>
       <summary>{t("rule.tryHide")}</summary>
-      <Field
-        label={t("rule.names")}
-        hint={t("rule.namesHint")}
-        wrong={undefined}
-        value={text.value}
-        lines
-        onChange={(value) => {
-          text.value = value;
-        }}
-      />
-      {may("mounts:write") && (
-        <Button disabled={listing.busy} onClick={listing.start}>
-          {t("rule.listFolder")}
-        </Button>
-      )}
-      {listing.view}
-      {count > 0 && (
-        <div role="status">
-          <p>{t("rule.hides", { count: hidden.size, all: count })}</p>
-          <ul>
-            {found.value.map(({ line, names: matched }) => (
-              <li key={line}>
-                <code>{line}</code>:{" "}
-                {matched === "invalid" && <span class="wrong">{t("rule.notUnderstood")}</span>}
-                {matched === "slow" && <span class="wrong">{t("rule.slow")}</span>}
-                {Array.isArray(matched) && (matched.join(", ") || t("rule.hidesNothing"))}
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
+      <div class="block-form">
+        <Field
+          label={t("rule.names")}
+          hint={t("rule.namesHint")}
+          wrong={undefined}
+          value={text.value}
+          lines
+          onChange={(value) => {
+            text.value = value;
+          }}
+        />
+        {may("mounts:write") && (
+          <div>
+            <Button disabled={listing.busy} onClick={listing.start}>
+              {t("rule.listFolder")}
+            </Button>
+          </div>
+        )}
+        {listing.view}
+        {count > 0 && (
+          <div role="status">
+            <p>{t("rule.hides", { count: hidden.size, all: count })}</p>
+            <ul>
+              {found.value.map(({ line, names: matched }) => (
+                <li key={line}>
+                  <code>{line}</code>:{" "}
+                  {matched === "invalid" && <span class="wrong">{t("rule.notUnderstood")}</span>}
+                  {matched === "slow" && <span class="wrong">{t("rule.slow")}</span>}
+                  {Array.isArray(matched) && (matched.join(", ") || t("rule.hidesNothing"))}
+                </li>
+              ))}
+            </ul>
+          </div>
+        )}
+      </div>
     </details>
   );
 }

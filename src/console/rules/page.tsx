@@ -61,7 +61,11 @@ export default function RulesPage() {
               },
             ]}
           />
-          <RuleList rules={shown} />
+          {shown.length === 0 ? (
+            <Empty icon="lock" title={t("rules.noneFound")} />
+          ) : (
+            <RuleList rules={shown} />
+          )}
         </>
       )}
     </>

@@ -4,7 +4,8 @@ import { t } from "../i18n/language.ts";
 /** Permissions of a user in words; names that the console does not know stay. */
 export function permissionsInWords(permissions: readonly string[]): string {
   return (
-    permissions.map((name) => inWords(`permission.${name}`, name)).join(", ") || t("user.none")
+    permissions.map((name) => inWords(`permission.${name}`, name)).join(", ") ||
+    t("user.noPermission")
   );
 }
 

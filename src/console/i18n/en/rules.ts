@@ -59,6 +59,7 @@ export const rulesTexts = {
   "rules.gone": "There is no rule of {path} any more.",
   "rules.new": "New rule",
   "rules.none": "There are no folder rules.",
+  "rules.noneFound": "No rules match.",
   "rules.ofSite": "Rules of a site",
   "rules.previewAdopt": "Preview the adoption",
   "rules.same": "No differences: the rules of the site are equal.",

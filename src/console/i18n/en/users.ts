@@ -31,6 +31,7 @@ export const usersTexts = {
   "user.ldap": "LDAP logins",
   "user.no": "no",
   "user.none": "none",
+  "user.noPermission": "no permissions",
   "user.permissions": "Permissions",
   "user.replace": "Replace {name}",
   "user.roles": "Roles",
