@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, "..");
  * Modules of the first script: the shell, the start page, and the styles, which produce no script.
  */
 const SHARED =
-  /node_modules\/(?!diff\/)|src\/client\/(?!backup-document|share-text)|src\/console\/(?:api\/(?!all-pages|audit|backup|drivers|incidents|mounts|rules|sites|status|token|users|webhooks)|i18n\/(?!en\/|zh-cn)|components\/(?:button|state|use-call|text)\.|shell\/(?!palette\.tsx|waiting-page)|settings\/(?:edit|find|label|save)\.|.*\.css$)/;
+  /node_modules\/(?!diff\/)|src\/client\/(?!backup-document|share-text)|src\/console\/(?:api\/(?!all-pages|audit|backup|drivers|incidents|mounts|rules|sites|status|token|users|webhooks)|i18n\/(?!en\/|zh-cn)|components\/(?:button|state|use-action|use-call|text)\.|shell\/(?!palette\.tsx|waiting-page)|settings\/(?:edit|find|label|save)\.|.*\.css$)/;
 
 /** Modules of the script of pages with differences. */
 const DIFFERENCE =

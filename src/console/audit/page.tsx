@@ -13,12 +13,13 @@ import {
   followAudit,
   readOlder,
 } from "../api/audit.ts";
-import { type Failure, failureOf, problemOf } from "../api/failure.ts";
+import type { Failure } from "../api/failure.ts";
 import { Button } from "../components/button.tsx";
 import { CopyButton } from "../components/copy.tsx";
 import { dayOf, Filters } from "../components/filters.tsx";
 import { saveFile } from "../components/save-file.ts";
 import { Empty, Failed, Skeleton } from "../components/state.tsx";
+import { useAction } from "../components/use-action.ts";
 import { useFollow } from "../components/use-call.ts";
 import { auditTexts } from "../i18n/en/audit.ts";
 import { historyTexts } from "../i18n/en/history.ts";
@@ -65,11 +66,14 @@ export default function AuditPage() {
     },
     [name, reloads.value],
   );
-  const older = (): void => {
-    readOlder(filter, rows).catch((thrown: unknown) => {
-      failure.value = failureOf(thrown);
-    });
-  };
+  const reading = useAction();
+  const older = () =>
+    reading.run(
+      () => readOlder(filter, rows),
+      (found) => {
+        failure.value = found;
+      },
+    );
   const known = rows.value;
   return (
     <>
@@ -106,7 +110,7 @@ export default function AuditPage() {
       ))}
       {known && known.next !== "" && (
         <p class="older">
-          <Button onClick={older}>{t("history.older")}</Button>
+          <Button onClick={() => void older()}>{t("history.older")}</Button>
         </p>
       )}
       {known && known.next === "" && known.oldest > 1n && (
@@ -167,22 +171,19 @@ const MOST = 100_000;
 
 /** Downloads the matching rows, one JSON object per line, newest first. */
 function Download({ filter }: { readonly filter: AuditFilter }) {
-  const busy = useSignal(false);
-  const download = async (): Promise<void> => {
-    busy.value = true;
-    try {
-      const lines = await readLines(filter);
-      const today = new Date().toISOString().slice(0, 10);
-      saveFile(`mooring-audit-${today}.jsonl`, lines.join(""));
-      if (lines.length >= MOST) say(t("audit.cut", { count: MOST }));
-    } catch (thrown) {
-      say(problemOf(thrown));
-    } finally {
-      busy.value = false;
-    }
-  };
+  const { busy, run } = useAction();
+  const download = () =>
+    run(
+      async () => {
+        const lines = await readLines(filter);
+        const today = new Date().toISOString().slice(0, 10);
+        saveFile(`mooring-audit-${today}.jsonl`, lines.join(""));
+        if (lines.length >= MOST) say(t("audit.cut", { count: MOST }));
+      },
+      (_, problem) => say(problem),
+    );
   return (
-    <Button icon="backup" disabled={busy.value} onClick={() => void download()}>
+    <Button icon="backup" disabled={busy} onClick={() => void download()}>
       {t("audit.download")}
     </Button>
   );

@@ -1,13 +1,12 @@
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
 import type { AuditCheckpoint, AuditEvent } from "../../../gen/mooring/v1/audit_pb.js";
 import { auditService } from "../api/audit.ts";
-import { type Failure, failureOf } from "../api/failure.ts";
 import { Button } from "../components/button.tsx";
 import { Field } from "../components/field.tsx";
 import { Failed, Notice } from "../components/state.tsx";
+import { useAction } from "../components/use-action.ts";
 import { t } from "../i18n/language.ts";
 
 /** Verification of the audit in this browser, without or with a stored checkpoint. */
@@ -16,26 +15,18 @@ export function Verification({ origin }: { readonly origin: string }) {
   const verdict = useSignal<{ readonly is: Verdict; readonly kept: boolean } | undefined>(
     undefined,
   );
-  const failure = useSignal<Failure | undefined>(undefined);
-  /** The row verified last; undefined: not running. */
-  const at = useSignal<bigint | undefined>(undefined);
-  const leaving = useRef(new AbortController());
-  useEffect(() => () => leaving.current.abort(), []);
+  /** The row verified last. */
+  const at = useSignal(0n);
+  const { busy, failure, run } = useAction();
   const kept = text.value.trim() === "" ? undefined : readCheckpoint(text.value);
   const wrong = wrongWith(text.value, kept?.origin, origin);
-  const verify = async (): Promise<void> => {
-    verdict.value = undefined;
-    failure.value = undefined;
-    at.value = 0n;
-    try {
-      const found = await verifyAudit(kept, (row) => (at.value = row), leaving.current.signal);
+  const verify = () =>
+    run(async ({ gone }) => {
+      verdict.value = undefined;
+      at.value = 0n;
+      const found = await verifyAudit(kept, (row) => (at.value = row), gone);
       verdict.value = { is: found, kept: kept !== undefined };
-    } catch (thrown) {
-      failure.value = failureOf(thrown);
-    } finally {
-      at.value = undefined;
-    }
-  };
+    });
   if (!canVerify) return <p class="quiet small">{t("audit.insecure")}</p>;
   return (
     <form
@@ -57,14 +48,14 @@ export function Verification({ origin }: { readonly origin: string }) {
         }}
       />
       <p class="ways">
-        <Button type="submit" disabled={at.value !== undefined || wrong !== undefined}>
+        <Button type="submit" disabled={busy || wrong !== undefined}>
           {t("audit.verify")}
         </Button>
         <span class="quiet small" role="status">
-          {at.value !== undefined && t("audit.verifying", { sequence: at.value })}
+          {busy && t("audit.verifying", { sequence: at.value })}
         </span>
       </p>
-      {failure.value && <Failed failure={failure.value} retry={() => void verify()} />}
+      {failure && !busy && <Failed failure={failure} retry={() => void verify()} />}
       {verdict.value && <Found {...verdict.value} />}
     </form>
   );

@@ -2,11 +2,11 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { useSignal } from "@preact/signals";
 import { SecretsMode } from "../../../gen/mooring/v1/backup_service_pb.js";
 import { backupService } from "../api/backup.ts";
-import { problemOf } from "../api/failure.ts";
 import { may, rights } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { saveFile } from "../components/save-file.ts";
 import { Notice } from "../components/state.tsx";
+import { useAction } from "../components/use-action.ts";
 import { backupTexts } from "../i18n/en/backup.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
 import { recordsTexts } from "../i18n/en/records.ts";
@@ -55,16 +55,12 @@ function Export() {
   const passphrase = useSignal("");
   const only = useSignal<readonly string[]>([]);
   const leftOut = useSignal<readonly string[]>([]);
-  const wrong = useSignal("");
-  const busy = useSignal(false);
+  const { busy, problem, run } = useAction();
   const seals = mode.value === SecretsMode.SEAL;
-  const download = async (): Promise<void> => {
-    if (seals && [...passphrase.value].length < SHORTEST) {
-      wrong.value = t("export.short", { count: SHORTEST });
-      return;
-    }
-    busy.value = true;
-    try {
+  const download = () =>
+    run(async () => {
+      if (seals && [...passphrase.value].length < SHORTEST)
+        throw new Error(t("export.short", { count: SHORTEST }));
       const { document } = await backupService.exportArchive({
         secrets: mode.value,
         passphrase: seals ? passphrase.value : "",
@@ -74,13 +70,7 @@ function Export() {
       saveFile(`mooring-${day}.json`, `${JSON.stringify(document, null, 2)}\n`);
       leftOut.value = leftOutOf(document);
       passphrase.value = "";
-      wrong.value = "";
-    } catch (thrown) {
-      wrong.value = problemOf(thrown);
-    } finally {
-      busy.value = false;
-    }
-  };
+    });
   return (
     <section class="sheet block" aria-labelledby="export-title">
       <div>
@@ -135,10 +125,10 @@ function Export() {
           <Notice kind="warning">{t("export.leftOut", { names: leftOut.value.join(", ") })}</Notice>
         )}
         <p class="wrong" role="alert">
-          {wrong}
+          {problem}
         </p>
         <div>
-          <Button kind="main" icon="backup" type="submit" disabled={busy.value}>
+          <Button kind="main" icon="backup" type="submit" disabled={busy}>
             {t("export.download")}
           </Button>
         </div>

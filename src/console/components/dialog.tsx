@@ -1,9 +1,9 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { problemOf } from "../api/failure.ts";
 import { t } from "../i18n/language.ts";
 import { Button, type IconName } from "./button.tsx";
+import { type Run, useAction } from "./use-action.ts";
 import "./dialog.css";
 
 interface DialogProps {
@@ -29,15 +29,17 @@ export function Dialog({ title, onClose, children }: DialogProps) {
 export function DialogButton(props: {
   readonly label: string;
   readonly icon?: IconName;
+  readonly disabled?: boolean;
   /** The dialog, which calls `close` at its end. */
   readonly dialog: (close: () => void) => ComponentChildren;
 }) {
-  const { label, icon } = props;
+  const { label, icon, disabled = false } = props;
   const isOpen = useSignal(false);
   return (
     <>
       <Button
         {...(icon && { icon })}
+        disabled={disabled}
         onClick={() => {
           isOpen.value = true;
         }}
@@ -74,35 +76,30 @@ interface ConfirmProps {
   readonly children: ComponentChildren;
   /** Label of the button. */
   readonly action: string;
-  /** Runs the action. After a failure the dialog stays open and shows the reason. */
-  readonly onAction: () => Promise<unknown>;
+  /**
+   * Runs the action. After a failure the dialog stays open and shows the reason.
+   */
+  readonly onAction: (run: Run) => Promise<unknown>;
   readonly onClose: () => void;
 }
 
 /** Dialog before an action that can't be undone. */
 export function Confirm({ title, children, action, onAction, onClose }: ConfirmProps) {
-  const wrong = useSignal("");
-  const busy = useSignal(false);
-  const act = async (): Promise<void> => {
-    busy.value = true;
-    try {
-      await onAction();
-      onClose();
-    } catch (thrown) {
-      wrong.value = problemOf(thrown);
-    } finally {
-      busy.value = false;
-    }
-  };
+  const { busy, problem, run } = useAction();
+  const act = () =>
+    run(async (current) => {
+      await onAction(current);
+      if (!current.gone.aborted) onClose();
+    });
   return (
     <Dialog title={title} onClose={onClose}>
       <div>{children}</div>
       <p class="wrong" role="alert">
-        {wrong}
+        {problem}
       </p>
       <div class="actions">
         <Button onClick={onClose}>{t("action.cancel")}</Button>
-        <Button kind="danger" disabled={busy.value} onClick={() => void act()}>
+        <Button kind="danger" disabled={busy} onClick={() => void act()}>
           {action}
         </Button>
       </div>

@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { problemOf } from "../api/failure.ts";
 import { t } from "../i18n/language.ts";
 import { Button } from "./button.tsx";
 import { Notice } from "./state.tsx";
+import { useAction } from "./use-action.ts";
 
 /** Long work of a page, which the user can end. */
 export interface Task {
@@ -31,36 +31,29 @@ export function useTask(
   work: (signal: AbortSignal, report: (progress: Progress) => void) => Promise<void>,
 ): Task {
   const running = useRef<AbortController | undefined>(undefined);
-  const busy = useSignal(false);
+  const { busy, problem, run } = useAction();
   const progress = useSignal<Progress | undefined>(undefined);
-  const wrong = useSignal("");
   const isEnded = useSignal(false);
   useEffect(() => () => running.current?.abort(), []);
-  const run = async (controller: AbortController): Promise<void> => {
-    try {
-      await work(controller.signal, (now) => {
-        progress.value = now;
-      });
-    } catch (thrown) {
-      if (controller.signal.aborted) isEnded.value = true;
-      else wrong.value = problemOf(thrown);
-    } finally {
-      busy.value = false;
+  const start = () =>
+    void run(async () => {
+      const ending = new AbortController();
+      running.current = ending;
+      isEnded.value = false;
       progress.value = undefined;
-    }
-  };
-  const start = (): void => {
-    if (busy.peek()) return;
-    busy.value = true;
-    isEnded.value = false;
-    wrong.value = "";
-    running.current = new AbortController();
-    void run(running.current);
-  };
+      try {
+        await work(ending.signal, (now) => {
+          progress.value = now;
+        });
+      } catch (thrown) {
+        if (!ending.signal.aborted) throw thrown;
+        isEnded.value = true;
+      }
+    });
   const { done = 0, all, name = "" } = progress.value ?? {};
   const view = (
     <>
-      {busy.value && (
+      {busy && (
         <div class="task" role="status">
           <progress aria-label={t("task.progress")} {...(all && { value: done, max: all })} />
           {all !== undefined && <span class="small">{t("task.part", { done, all, name })}</span>}
@@ -68,8 +61,8 @@ export function useTask(
         </div>
       )}
       {isEnded.value && <Notice kind="warning">{t("task.ended")}</Notice>}
-      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
+      {!busy && problem !== "" && <Notice kind="wrong">{problem}</Notice>}
     </>
   );
-  return { busy: busy.value, start, view };
+  return { busy, start, view };
 }

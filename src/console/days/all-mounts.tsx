@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { type DayStrip, IncidentSubject } from "../../../gen/mooring/v1/incident_pb.js";
-import { problemOf } from "../api/failure.ts";
 import { incidentService } from "../api/incidents.ts";
 import { Button } from "../components/button.tsx";
 import { Notice, Skeleton } from "../components/state.tsx";
+import { useAction } from "../components/use-action.ts";
 import { t } from "../i18n/language.ts";
 import { Legend, StripList } from "./strip.tsx";
 
@@ -12,27 +12,21 @@ import { Legend, StripList } from "./strip.tsx";
 export function AllMountDays() {
   const strips = useSignal<readonly DayStrip[] | undefined>(undefined);
   const next = useSignal("");
-  const wrong = useSignal("");
-  const more = async (): Promise<void> => {
-    try {
-      const reply = await incidentService.listDays({
-        subject: IncidentSubject.MOUNT,
-        pageToken: next.value,
-      });
+  const { problem, run } = useAction();
+  const more = () =>
+    run(async ({ gone: signal }) => {
+      const request = { subject: IncidentSubject.MOUNT, pageToken: next.value };
+      const reply = await incidentService.listDays(request, { signal });
       strips.value = [...(strips.value ?? []), ...reply.strips];
       next.value = reply.nextPageToken;
-      wrong.value = "";
-    } catch (thrown) {
-      wrong.value = problemOf(thrown);
-    }
-  };
+    });
   useEffect(() => void more(), []);
   return (
     <>
-      {strips.value === undefined && wrong.value === "" && <Skeleton rows={2} />}
+      {strips.value === undefined && problem === "" && <Skeleton rows={2} />}
       {strips.value?.length === 0 && <p class="quiet strip-note">{t("days.none")}</p>}
       <StripList strips={strips.value ?? []} />
-      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
+      {problem !== "" && <Notice kind="wrong">{problem}</Notice>}
       {next.value !== "" && (
         <p class="strip-note">
           <Button onClick={() => void more()}>{t("days.more")}</Button>

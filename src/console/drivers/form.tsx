@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { ConfigItem, DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
 import { isObject } from "../../is-object.ts";
 import { driverService } from "../api/drivers.ts";
-import { type Failure, failureOf, problemOf } from "../api/failure.ts";
+import { type Failure, failureOf } from "../api/failure.ts";
 import { Button, Icon } from "../components/button.tsx";
 import { CopyButton } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
@@ -12,6 +12,7 @@ import { mistakeOf } from "../components/json-mistake.ts";
 import { saveFile } from "../components/save-file.ts";
 import { Failed, Notice } from "../components/state.tsx";
 import { Words } from "../components/text.tsx";
+import { useAction } from "../components/use-action.ts";
 import { t } from "../i18n/language.ts";
 import { href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
@@ -227,18 +228,14 @@ interface Checked {
 /** Configuration of the form after the service's check. */
 function Result(props: { readonly driver: string; readonly checked: Checked | undefined }) {
   const { driver, checked } = props;
-  const [failure, setFailure] = useState("");
+  const { problem, run } = useAction();
   const wrong = [...(checked?.violations ?? [])];
   const json = JSON.stringify(checked?.values ?? {}, null, 2);
-  const schema = async (): Promise<void> => {
-    try {
+  const schema = () =>
+    run(async () => {
       const read = await driverService.getDriverSchema({ driver });
       saveFile(`${driver}.schema.json`, JSON.stringify(read.schema, null, 2));
-      setFailure("");
-    } catch (thrown) {
-      setFailure(problemOf(thrown));
-    }
-  };
+    });
   return (
     <aside class="result" aria-label={t("drivers.result")}>
       <h2>{t("drivers.result")}</h2>
@@ -272,9 +269,9 @@ function Result(props: { readonly driver: string; readonly checked: Checked | un
           {t("drivers.schema")}
         </Button>
       </div>
-      {failure !== "" && (
+      {problem !== "" && (
         <p class="wrong" role="alert">
-          {failure}
+          {problem}
         </p>
       )}
     </aside>

@@ -1,16 +1,16 @@
 import { useSignal } from "@preact/signals";
 import type { RollbackResponse } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { settingService } from "../api/client.ts";
-import { type Failure, failureOf } from "../api/failure.ts";
 import { asOwn, settings } from "../api/live.ts";
 import { Button } from "../components/button.tsx";
 import { ChangeList } from "../components/change-list.tsx";
 import { ReasonField } from "../components/field.tsx";
 import { Failed, Notice, Skeleton } from "../components/state.tsx";
+import { useAction } from "../components/use-action.ts";
 import { useCall } from "../components/use-call.ts";
 import { t } from "../i18n/language.ts";
 import { Effects } from "../records/results.tsx";
-import { go, href } from "../shell/location.ts";
+import { href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { say } from "../shell/toast.tsx";
 
@@ -24,8 +24,7 @@ export function RollbackPreview(props: { readonly to: bigint; readonly only: rea
   const { to } = props;
   const only = useSignal<readonly string[]>(props.only);
   const reason = useSignal("");
-  const wrong = useSignal<Failure | undefined>(undefined);
-  const busy = useSignal(false);
+  const { busy, failure: refusal, run } = useAction();
   const newest = settings.value?.revision;
   const { data, failure, again } = useCall(
     (signal) => settingService.rollback({ to, only: [...only.peek()], dryRun: true }, { signal }),
@@ -34,28 +33,19 @@ export function RollbackPreview(props: { readonly to: bigint; readonly only: rea
   const leaveOut = (key: string): void => {
     if (data) only.value = entriesOf(data).filter((entry) => entry !== entryOf(data, key));
   };
-  const commit = async (): Promise<void> => {
-    if (!data) return;
-    busy.value = true;
-    try {
-      const { revision } = await asOwn(
-        settingService.rollback({
-          to,
-          only: entriesOf(data),
-          // The rollback is made exactly as shown, or not at all.
-          expectedEtag: data.etag,
-          reason: reason.value.trim(),
-        }),
-      );
+  const commit = (shown: RollbackResponse) =>
+    run(async ({ go }) => {
+      const request = {
+        to,
+        only: entriesOf(shown),
+        // The rollback is made exactly as shown, or not at all.
+        expectedEtag: shown.etag,
+        reason: reason.value.trim(),
+      };
+      const { revision } = await asOwn(settingService.rollback(request));
       say(t("history.wentBack", { to: String(to), revision: String(revision) }));
       go(href("history", { revision: String(revision) }));
-    } catch (thrown) {
-      wrong.value = failureOf(thrown);
-      again();
-    } finally {
-      busy.value = false;
-    }
-  };
+    }, again);
   const left = data?.results.filter(
     ({ outcome, notRestored }) => outcome === "skipped" || notRestored.length > 0,
   );
@@ -69,7 +59,7 @@ export function RollbackPreview(props: { readonly to: bigint; readonly only: rea
         </a>
       </PageHead>
       {failure && <Failed failure={failure} retry={again} />}
-      {wrong.value && <Notice kind="wrong">{wrong.value.message || t("state.offline")}</Notice>}
+      {refusal && <Notice kind="wrong">{refusal.message || t("state.offline")}</Notice>}
       {!data && !failure && <Skeleton rows={3} />}
       {left && left.length > 0 && (
         <Notice kind="warning">
@@ -99,7 +89,7 @@ export function RollbackPreview(props: { readonly to: bigint; readonly only: rea
               class="commit"
               onSubmit={(event) => {
                 event.preventDefault();
-                if (!busy.value) void commit();
+                void commit(data);
               }}
             >
               <ReasonField
@@ -108,7 +98,7 @@ export function RollbackPreview(props: { readonly to: bigint; readonly only: rea
                   reason.value = text;
                 }}
               />
-              <Button kind="main" type="submit" disabled={busy.value}>
+              <Button kind="main" type="submit" disabled={busy}>
                 {t("history.goBack", { count })}
               </Button>
             </form>

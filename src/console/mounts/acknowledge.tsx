@@ -1,8 +1,8 @@
 import { useSignal } from "@preact/signals";
-import { problemOf } from "../api/failure.ts";
 import { incidentService } from "../api/incidents.ts";
 import { Dialog, DialogButton, FormActions } from "../components/dialog.tsx";
 import { Field } from "../components/field.tsx";
+import { useAction } from "../components/use-action.ts";
 import { t } from "../i18n/language.ts";
 
 /** Button that acknowledges an incident, with a note for others. */
@@ -17,19 +17,12 @@ export function Acknowledge({ id }: { readonly id: string }) {
 
 function AcknowledgeDialog({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const note = useSignal("");
-  const wrong = useSignal<string | undefined>(undefined);
-  const busy = useSignal(false);
-  const act = async (): Promise<void> => {
-    busy.value = true;
-    try {
+  const { busy, problem, run } = useAction();
+  const act = () =>
+    run(async ({ gone }) => {
       await incidentService.acknowledgeIncident({ id, note: note.value.trim() });
-      onClose();
-    } catch (thrown) {
-      wrong.value = problemOf(thrown);
-    } finally {
-      busy.value = false;
-    }
-  };
+      if (!gone.aborted) onClose();
+    });
   return (
     <Dialog title={t("incident.acknowledge")} onClose={onClose}>
       <form
@@ -37,20 +30,20 @@ function AcknowledgeDialog({ id, onClose }: { readonly id: string; readonly onCl
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          if (!busy.value) void act();
+          void act();
         }}
       >
         <p class="quiet">{t("incident.acknowledgeAbout")}</p>
         <Field
           label={t("incident.note")}
           hint={t("incident.noteHint")}
-          wrong={wrong.value}
+          wrong={problem || undefined}
           value={note.value}
           onChange={(text) => {
             note.value = text;
           }}
         />
-        <FormActions label={t("incident.acknowledge")} busy={busy.value} onCancel={onClose} />
+        <FormActions label={t("incident.acknowledge")} busy={busy} onCancel={onClose} />
       </form>
     </Dialog>
   );

@@ -1,11 +1,11 @@
 import { useSignal } from "@preact/signals";
-import { problemOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { Dialog, FormActions } from "../components/dialog.tsx";
 import { Check } from "../components/field.tsx";
 import { saveFile } from "../components/save-file.ts";
 import { Notice } from "../components/state.tsx";
+import { useAction } from "../components/use-action.ts";
 import { mountDialogTexts } from "../i18n/en/mount-dialogs.ts";
 import { addMessages, t } from "../i18n/language.ts";
 import { SiteSelect, useSiteNames } from "../records/site-select.tsx";
@@ -20,29 +20,22 @@ export function ExportDialog(props: {
   const { onClose } = props;
   const site = useSignal("");
   const reveal = useSignal(false);
-  const wrong = useSignal("");
-  const busy = useSignal(false);
+  const { busy, problem, run } = useAction();
   const siteNames = useSiteNames();
-  const save = async (): Promise<void> => {
-    busy.value = true;
-    try {
+  const save = () =>
+    run(async ({ gone }) => {
       const request = { names: [...props.names], site: site.value, reveal: reveal.value };
-      const { document } = await mountService.exportMounts(request);
+      const { document } = await mountService.exportMounts(request, { signal: gone });
       saveFile(`${props.names[0] ?? "mounts"}.json`, JSON.stringify(document, null, 2));
       onClose();
-    } catch (thrown) {
-      wrong.value = problemOf(thrown);
-    } finally {
-      busy.value = false;
-    }
-  };
+    });
   return (
     <Dialog title={t("mount.export")} onClose={onClose}>
       <form
         class="block-form"
         onSubmit={(event) => {
           event.preventDefault();
-          if (!busy.value) void save();
+          void save();
         }}
       >
         <p class="quiet">{t("mount.exportAbout")}</p>
@@ -64,8 +57,8 @@ export function ExportDialog(props: {
             }}
           />
         )}
-        {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
-        <FormActions label={t("mount.exportNow")} busy={busy.value} onCancel={onClose} />
+        {problem !== "" && <Notice kind="wrong">{problem}</Notice>}
+        <FormActions label={t("mount.exportNow")} busy={busy} onCancel={onClose} />
       </form>
     </Dialog>
   );

@@ -1,13 +1,13 @@
 import { useSignal } from "@preact/signals";
 import type { Mount } from "../../../gen/mooring/v1/mount_pb.js";
-import { type Failure, failureOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
 import { Dialog, FormActions } from "../components/dialog.tsx";
 import { Check, Field, ReasonField } from "../components/field.tsx";
 import { Notice } from "../components/state.tsx";
+import { useAction } from "../components/use-action.ts";
 import { mountDialogTexts } from "../i18n/en/mount-dialogs.ts";
 import { addMessages, t } from "../i18n/language.ts";
-import { go, href } from "../shell/location.ts";
+import { href } from "../shell/location.ts";
 
 addMessages(mountDialogTexts);
 
@@ -23,12 +23,10 @@ export function NameDialog(props: {
   const mountPath = useSignal("");
   const reason = useSignal("");
   const allowShared = useSignal(false);
-  const failure = useSignal<Failure | undefined>(undefined);
-  const busy = useSignal(false);
-  const act = async (): Promise<void> => {
-    busy.value = true;
-    const common = { name, newName: newName.value.trim(), reason: reason.value.trim() };
-    try {
+  const { busy, failure, run } = useAction();
+  const act = () =>
+    run(async ({ gone, go }) => {
+      const common = { name, newName: newName.value.trim(), reason: reason.value.trim() };
       if (action === "rename") await mountService.renameMount(common);
       else
         await mountService.copyMount({
@@ -36,18 +34,13 @@ export function NameDialog(props: {
           mountPath: mountPath.value.trim(),
           allowSharedCredential: allowShared.value,
         });
-      onClose();
+      if (!gone.aborted) onClose();
       go(href("mount", { name: common.newName }));
-    } catch (thrown) {
-      failure.value = failureOf(thrown);
-    } finally {
-      busy.value = false;
-    }
-  };
-  const problems = failure.value?.violations ?? [];
+    });
+  const problems = failure?.violations ?? [];
   const wrong = (field: string): string | undefined =>
     problems.find((one) => one.field.endsWith(field))?.description;
-  const isShared = allowShared.value || failure.value?.message.includes("allow_shared_credential");
+  const isShared = allowShared.value || failure?.message.includes("allow_shared_credential");
   return (
     <Dialog title={t(`mount.${action}Title`, { name })} onClose={onClose}>
       <form
@@ -55,7 +48,7 @@ export function NameDialog(props: {
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          if (!busy.value) void act();
+          void act();
         }}
       >
         <Field
@@ -93,10 +86,10 @@ export function NameDialog(props: {
             }}
           />
         )}
-        {failure.value && !problems.some(({ field }) => /name|mount_path/.test(field)) && (
-          <Notice kind="wrong">{failure.value.message || t("state.offline")}</Notice>
+        {failure && !problems.some(({ field }) => /name|mount_path/.test(field)) && (
+          <Notice kind="wrong">{failure.message || t("state.offline")}</Notice>
         )}
-        <FormActions label={t(`mount.${action}`)} busy={busy.value} onCancel={onClose} />
+        <FormActions label={t(`mount.${action}`)} busy={busy} onCancel={onClose} />
       </form>
     </Dialog>
   );

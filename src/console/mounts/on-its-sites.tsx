@@ -1,13 +1,13 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
 import type { Mount, MountStatus, MountTest } from "../../../gen/mooring/v1/mount_pb.js";
-import { problemOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
 import { may } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { lazy } from "../components/lazy.tsx";
 import { Notice } from "../components/state.tsx";
 import { When } from "../components/text.tsx";
+import { useAction } from "../components/use-action.ts";
 import { t } from "../i18n/language.ts";
 import { SiteStates } from "../records/list.tsx";
 import { OnSite } from "./list.tsx";
@@ -29,28 +29,18 @@ export function OnItsSites({ mount }: { readonly mount: Mount }) {
 }
 
 function OneSite({ mount, of }: { readonly mount: Mount; readonly of: MountStatus }) {
-  const busy = useSignal(false);
-  const wrong = useSignal("");
+  const { busy, problem, run } = useAction();
   const tested = useSignal<MountTest | undefined>(undefined);
-  const act = async (call: () => Promise<void>): Promise<void> => {
-    busy.value = true;
-    tested.value = undefined;
-    try {
-      await call();
-      wrong.value = "";
-    } catch (thrown) {
-      wrong.value = problemOf(thrown);
-    } finally {
-      busy.value = false;
-    }
-  };
   const request = { names: [mount.name], site: of.site };
   const test = () =>
-    act(async () => {
-      tested.value = (await mountService.testMounts(request, { timeoutMs: PATIENCE })).tests[0];
+    run(async ({ gone: signal }) => {
+      tested.value = undefined;
+      const reply = await mountService.testMounts(request, { signal, timeoutMs: PATIENCE });
+      tested.value = reply.tests[0];
     });
   const again = () =>
-    act(async () => {
+    run(async () => {
+      tested.value = undefined;
       await mountService.syncMounts(request, { timeoutMs: PATIENCE });
     });
   const reason = of.error || of.differs.join(", ");
@@ -68,11 +58,11 @@ function OneSite({ mount, of }: { readonly mount: Mount; readonly of: MountStatu
       </span>
       {may("mounts:write") && (
         <span class="ways">
-          <Button disabled={busy.value} onClick={() => void test()}>
+          <Button disabled={busy} onClick={() => void test()}>
             {t("mount.test")}
           </Button>
           {(of.state === "failing" || of.state === "stuck") && (
-            <Button disabled={busy.value} onClick={() => void again()}>
+            <Button disabled={busy} onClick={() => void again()}>
               {t("mount.again")}
             </Button>
           )}
@@ -80,8 +70,8 @@ function OneSite({ mount, of }: { readonly mount: Mount; readonly of: MountStatu
       )}
       {reason !== "" && <p class="mono small">{reason}</p>}
       {of.remedy !== "" && <p class="small">{of.remedy}</p>}
-      {busy.value && <p class="quiet small">{t("mount.asking")}</p>}
-      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
+      {busy && <p class="quiet small">{t("mount.asking")}</p>}
+      {problem !== "" && <Notice kind="wrong">{problem}</Notice>}
       {tested.value !== undefined && <TestOutcome of={tested.value} />}
       {may("incidents:read") && (
         <Days site={of.site} mountPath={mount.overrides[of.site]?.mountPath || mount.mountPath} />

@@ -1,12 +1,12 @@
 import { useSignal } from "@preact/signals";
 import type { DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
 import type { MountResult } from "../../../gen/mooring/v1/mount_pb.js";
-import { problemOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { ReasonField } from "../components/field.tsx";
 import { Notice } from "../components/state.tsx";
+import { useAction } from "../components/use-action.ts";
 import { mountDialogTexts } from "../i18n/en/mount-dialogs.ts";
 import { addMessages, t } from "../i18n/language.ts";
 import { Results } from "../records/results.tsx";
@@ -29,29 +29,24 @@ export function ReplaceDialog({
   const chosen = useSignal(0);
   const value = useSignal("");
   const preview = useSignal<readonly MountResult[] | undefined>(undefined);
-  const wrong = useSignal("");
-  const busy = useSignal(false);
+  const { busy, problem, run } = useAction();
   const reason = useSignal("");
   const labelOf = ({ item, site }: SecretPlace): string => {
     const label = info?.additional.find((each) => each.name === item)?.label || item;
     return site === "" ? label : `${label} (${site})`;
   };
-  const act = async (dryRun: boolean): Promise<void> => {
-    const place = places[chosen.value];
-    if (place === undefined) return;
-    busy.value = true;
-    try {
-      const request = { name, ...place, value: value.value, dryRun, reason: reason.value.trim() };
-      preview.value = (await mountService.replaceCredential(request)).results;
-      wrong.value = "";
-      if (!dryRun) onClose();
-    } catch (thrown) {
-      preview.value = undefined;
-      wrong.value = problemOf(thrown);
-    } finally {
-      busy.value = false;
-    }
-  };
+  const act = (dryRun: boolean) =>
+    run(
+      async ({ gone }) => {
+        const place = places[chosen.value];
+        const request = { name, ...place, value: value.value, dryRun, reason: reason.value.trim() };
+        preview.value = (await mountService.replaceCredential(request)).results;
+        if (!dryRun && !gone.aborted) onClose();
+      },
+      () => {
+        preview.value = undefined;
+      },
+    );
   return (
     <Dialog title={t("mount.replace")} onClose={onClose}>
       <p class="quiet">{t("mount.replaceAbout")}</p>
@@ -98,14 +93,14 @@ export function ReplaceDialog({
           />
         </>
       )}
-      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
+      {problem !== "" && <Notice kind="wrong">{problem}</Notice>}
       <div class="ways">
         <Button onClick={onClose}>{t("action.cancel")}</Button>
-        <Button disabled={busy.value || value.value === ""} onClick={() => void act(true)}>
+        <Button disabled={busy || value.value === ""} onClick={() => void act(true)}>
           {t("record.preview")}
         </Button>
         {preview.value && (
-          <Button kind="main" disabled={busy.value} onClick={() => void act(false)}>
+          <Button kind="main" disabled={busy} onClick={() => void act(false)}>
             {t("mount.replaceNow")}
           </Button>
         )}

@@ -1,12 +1,13 @@
 import { useSignal } from "@preact/signals";
+import type { DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
 import type { MountResult } from "../../../gen/mooring/v1/mount_pb.js";
 import type { ShareProblem } from "../../client/share-text.ts";
 import { catalogue, catalogueFailure, followCatalogue } from "../api/drivers.ts";
-import { type Failure, failureOf } from "../api/failure.ts";
 import { mountService } from "../api/mounts.ts";
 import { Button } from "../components/button.tsx";
 import { Field } from "../components/field.tsx";
 import { Notice } from "../components/state.tsx";
+import { useAction } from "../components/use-action.ts";
 import { useFollow } from "../components/use-call.ts";
 import { ItemField } from "../drivers/item-field.tsx";
 import type { Values } from "../drivers/shown.ts";
@@ -18,12 +19,12 @@ import { addMessages, t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 import { type ChosenSites, NO_SITE } from "../records/chosen-sites.ts";
 import { SiteChoice } from "../records/site-choice.tsx";
-import { go, href } from "../shell/location.ts";
+import { href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { WaitingPage } from "../shell/waiting-page.tsx";
 import { DriverSelect } from "./driver-select.tsx";
 import { SaveOutcome } from "./save-outcome.tsx";
-import { mountsOf, otherItems, shareItem } from "./share-links.ts";
+import { type LineMounts, mountsOf, otherItems, shareItem } from "./share-links.ts";
 import "./mounts.css";
 
 addMessages(mountsTexts, pagesTexts, recordsTexts, sharesTexts);
@@ -45,42 +46,51 @@ export default function ShareLinksPage() {
   return <WaitingPage title={t("mounts.shareLinks")} failure={catalogueFailure.value} />;
 }
 
+/** Inputs of the page. */
+interface ShareInput {
+  readonly driver: string;
+  readonly links: string;
+  /** Pattern of the paths. */
+  readonly path: string;
+  /** Values of the items that are the same for all links. */
+  readonly values: Values;
+  readonly sites: ChosenSites;
+}
+
+const EMPTY: ShareInput = {
+  driver: "",
+  links: "",
+  path: "/shares/{name}",
+  values: {},
+  sites: NO_SITE,
+};
+
 function ShareLinks() {
-  const driver = useSignal("");
-  const links = useSignal("");
-  const path = useSignal("/shares/{name}");
-  const values = useSignal<Values>({});
-  const sites = useSignal<ChosenSites>(NO_SITE);
+  const input = useSignal(EMPTY);
   const allowShared = useSignal(false);
   const preview = useSignal<readonly MountResult[] | undefined>(undefined);
-  const failure = useSignal<Failure | undefined>(undefined);
-  const busy = useSignal(false);
-  const drivers = [...(catalogue.value?.drivers ?? [])].filter(([, info]) => shareItem(info));
-  const info = catalogue.value?.drivers.get(driver.value);
-  const read =
-    info &&
-    mountsOf(links.value, { info, path: path.value, values: values.value, sites: sites.value });
+  const { busy, failure, run, clear } = useAction();
+  const { driver, links } = input.value;
+  const info = catalogue.value?.drivers.get(driver);
+  const read = info && mountsOf(links, { info, ...input.value });
   const mounts = read?.mounts ?? [];
-  const edit = (change: () => void): void => {
-    change();
+  const set = (change: Partial<ShareInput>): void => {
+    input.value = { ...input.peek(), ...change };
     preview.value = undefined;
-    failure.value = undefined;
+    clear();
   };
-  const save = async (dryRun: boolean): Promise<void> => {
-    busy.value = true;
-    const options = { dryRun, allowSharedCredential: allowShared.value };
-    try {
-      const { results } = await mountService.saveMounts({ mounts: [...mounts], ...options });
-      failure.value = undefined;
-      if (dryRun) preview.value = results;
-      else go(href("mounts"));
-    } catch (thrown) {
-      failure.value = failureOf(thrown);
-      preview.value = undefined;
-    } finally {
-      busy.value = false;
-    }
-  };
+  const save = (dryRun: boolean) =>
+    run(
+      async ({ go }) => {
+        const options = { dryRun, allowSharedCredential: allowShared.value };
+        const { results } = await mountService.saveMounts({ mounts: [...mounts], ...options });
+        if (dryRun) preview.value = results;
+        else go(href("mounts"));
+      },
+      () => {
+        preview.value = undefined;
+      },
+    );
   return (
     <>
       <PageHead title={t("mounts.shareLinks")}>
@@ -88,88 +98,86 @@ function ShareLinks() {
           {t("page.mounts")}
         </a>
       </PageHead>
-      <div class="sheet block block-form">
-        <DriverSelect
-          drivers={drivers}
-          value={driver.value}
-          onChange={(name) =>
-            edit(() => {
-              driver.value = name;
-              values.value = {};
-            })
-          }
-        />
-        <Field
-          label={t("shares.links")}
-          hint={t("shares.linksHint")}
-          wrong={undefined}
-          value={links.value}
-          lines
-          onChange={(text) =>
-            edit(() => {
-              links.value = text;
-            })
-          }
-        />
-        <Field
-          label={t("shares.path")}
-          hint={t("shares.pathHint")}
-          wrong={undefined}
-          value={path.value}
-          onChange={(text) =>
-            edit(() => {
-              path.value = text;
-            })
-          }
-        />
-        <SiteChoice
-          value={sites.value}
-          all={t("mount.everySite")}
-          hint={t("mount.sitesHint")}
-          onChange={(chosen) =>
-            edit(() => {
-              sites.value = chosen;
-            })
-          }
-        />
-        {info &&
-          otherItems(info, values.value).map((item) => (
-            <ItemField
-              key={item.name}
-              item={item}
-              value={values.value[item.name]}
-              wrong={undefined}
-              missing={!values.value[item.name]}
-              onChange={(text) =>
-                edit(() => {
-                  values.value = { ...values.peek(), [item.name]: text };
-                })
-              }
-            />
-          ))}
-      </div>
-      {read !== undefined && read.refused.length > 0 && (
-        <Notice kind="wrong">
-          <ul class="share-lines">
-            {read.refused.map(({ line, problem }) => (
-              <li key={`${line} ${problem}`}>
-                {t("shares.line", { line, problem: t(PROBLEMS[problem]) })}
-              </li>
-            ))}
-          </ul>
-        </Notice>
-      )}
-      <SaveOutcome failure={failure.value} results={preview.value} allowShared={allowShared} />
+      <ShareFields input={input.value} info={info} set={set} />
+      {read !== undefined && read.refused.length > 0 && <RefusedLines of={read.refused} />}
+      <SaveOutcome failure={failure} results={preview.value} allowShared={allowShared} />
       <div class="ways">
-        <Button disabled={busy.value || mounts.length === 0} onClick={() => void save(true)}>
+        <Button disabled={busy || mounts.length === 0} onClick={() => void save(true)}>
           {t("record.preview")}
         </Button>
         {preview.value && (
-          <Button kind="main" disabled={busy.value} onClick={() => void save(false)}>
+          <Button kind="main" disabled={busy} onClick={() => void save(false)}>
             {t("record.save")}
           </Button>
         )}
       </div>
     </>
+  );
+}
+
+/** Fields for the driver, the links, and what is the same for all links. */
+function ShareFields(props: {
+  readonly input: ShareInput;
+  readonly info: DriverInfo | undefined;
+  readonly set: (change: Partial<ShareInput>) => void;
+}) {
+  const { info, set } = props;
+  const { driver, links, path, values, sites } = props.input;
+  const drivers = [...(catalogue.value?.drivers ?? [])].filter(([, one]) => shareItem(one));
+  return (
+    <div class="sheet block block-form">
+      <DriverSelect
+        drivers={drivers}
+        value={driver}
+        onChange={(name) => set({ driver: name, values: {} })}
+      />
+      <Field
+        label={t("shares.links")}
+        hint={t("shares.linksHint")}
+        wrong={undefined}
+        value={links}
+        lines
+        onChange={(text) => set({ links: text })}
+      />
+      <Field
+        label={t("shares.path")}
+        hint={t("shares.pathHint")}
+        wrong={undefined}
+        value={path}
+        onChange={(text) => set({ path: text })}
+      />
+      <SiteChoice
+        value={sites}
+        all={t("mount.everySite")}
+        hint={t("mount.sitesHint")}
+        onChange={(chosen) => set({ sites: chosen })}
+      />
+      {info &&
+        otherItems(info, values).map((item) => (
+          <ItemField
+            key={item.name}
+            item={item}
+            value={values[item.name]}
+            wrong={undefined}
+            missing={!values[item.name]}
+            onChange={(text) => set({ values: { ...values, [item.name]: text } })}
+          />
+        ))}
+    </div>
+  );
+}
+
+/** Lines without a mount, with the reasons. */
+function RefusedLines({ of }: { readonly of: LineMounts["refused"] }) {
+  return (
+    <Notice kind="wrong">
+      <ul class="share-lines">
+        {of.map(({ line, problem }) => (
+          <li key={`${line} ${problem}`}>
+            {t("shares.line", { line, problem: t(PROBLEMS[problem]) })}
+          </li>
+        ))}
+      </ul>
+    </Notice>
   );
 }

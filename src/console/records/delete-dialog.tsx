@@ -5,7 +5,6 @@ import { ReasonField } from "../components/field.tsx";
 import { Skeleton } from "../components/state.tsx";
 import { useCall } from "../components/use-call.ts";
 import { t } from "../i18n/language.ts";
-import { go } from "../shell/location.ts";
 import { Effects } from "./results.tsx";
 
 /** Reply of a deletion, or of its dry run. */
@@ -33,7 +32,7 @@ export function DeleteDialog(props: {
     <Confirm
       title={t("record.deleteTitle", { name })}
       action={t("mount.deleteNow")}
-      onAction={async () => {
+      onAction={async ({ go }) => {
         await send({ dryRun: false, reason: reason.value.trim() });
         go(next);
       }}

@@ -32,7 +32,7 @@ export function RecordDialog(props: {
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          if (!busy) props.onSave();
+          props.onSave();
         }}
       >
         {props.children}

@@ -2,7 +2,7 @@ import { type Signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Effect } from "../../../gen/mooring/v1/effect_pb.js";
 import type { PendingSite } from "../../../gen/mooring/v1/setting_pb.js";
-import { type Failure, failureOf } from "../api/failure.ts";
+import type { Failure } from "../api/failure.ts";
 import { Button } from "../components/button.tsx";
 import { Confirm } from "../components/dialog.tsx";
 import { ReasonField } from "../components/field.tsx";
@@ -14,6 +14,7 @@ import {
   useKeptDraft,
 } from "../components/kept-draft.tsx";
 import { Notice } from "../components/state.tsx";
+import { useAction } from "../components/use-action.ts";
 import { t } from "../i18n/language.ts";
 import { type NewerState, Outdated, type Stored, useNewerState } from "./outdated.tsx";
 import { Effects } from "./results.tsx";
@@ -63,46 +64,45 @@ export function useRecordForm<
   const kept = useKeptDraft(rules);
   const { draft } = kept;
   const reason = useSignal("");
-  const failure = useSignal<Failure | undefined>(undefined);
+  const { busy, failure, run } = useAction();
   const results = useSignal<readonly Result[] | undefined>(undefined);
   const pending = useSignal<readonly PendingSite[]>([]);
   const effects = useSignal<readonly Effect[]>([]);
-  const busy = useSignal(false);
   const newer = useNewerState(rules.record, kept, rules);
-  const save: RecordForm<D, Result>["save"] = async ({ dryRun, isConfirmed = false }) => {
-    busy.value = true;
-    try {
-      const sent = draft.value;
-      const options = { reason: reason.value.trim() };
-      const planned = await rules.send(sent, { ...options, dryRun: true });
-      failure.value = undefined;
-      effects.value = dryRun ? [] : planned.results.flatMap((result) => result.effects);
-      const isAsked = effects.value.length > 0 && !isConfirmed;
-      results.value = dryRun || isAsked ? planned.results : undefined;
-      if (dryRun || isAsked) return;
-      const reply = await rules.send(sent, { ...options, dryRun: false });
-      results.value = reply.results;
-      pending.value = reply.pendingSites ?? [];
-      reason.value = "";
-      kept.forget();
-      draft.value = rules.draftOf(await rules.reload(sent, reply.results));
-    } catch (thrown) {
-      failure.value = failureOf(thrown);
-      results.value = undefined;
-    } finally {
-      busy.value = false;
-    }
-  };
+  const save: RecordForm<D, Result>["save"] = ({ dryRun, isConfirmed = false }) =>
+    run(
+      async ({ gone }) => {
+        const sent = draft.value;
+        const options = { reason: reason.value.trim() };
+        const planned = await rules.send(sent, { ...options, dryRun: true });
+        const asksFirst = !dryRun && !isConfirmed;
+        effects.value = asksFirst ? planned.results.flatMap((result) => result.effects) : [];
+        const isPlan = dryRun || effects.value.length > 0;
+        results.value = isPlan ? planned.results : undefined;
+        if (isPlan) return;
+        const reply = await rules.send(sent, { ...options, dryRun: false });
+        results.value = reply.results;
+        pending.value = reply.pendingSites ?? [];
+        reason.value = "";
+        kept.forget();
+        if (gone.aborted) return;
+        draft.value = rules.draftOf(await rules.reload(sent, reply.results));
+      },
+      () => {
+        results.value = undefined;
+        effects.value = [];
+      },
+    );
   return {
     draft,
     kept,
     reason,
     effects,
     save,
-    failure: failure.value,
+    failure,
     results: results.value,
     pending: pending.value,
-    busy: busy.value,
+    busy,
     newer,
     set: (change) => {
       draft.value = { ...draft.peek(), ...change };
@@ -126,7 +126,7 @@ export function RecordFrame<D, Result>(props: {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (!form.busy) void form.save({ dryRun: false });
+          void form.save({ dryRun: false });
         }}
       >
         {props.children}

@@ -6,10 +6,11 @@ import { ruleService } from "../api/rules.ts";
 import { Button } from "../components/button.tsx";
 import { Confirm } from "../components/dialog.tsx";
 import { Field, ReasonField } from "../components/field.tsx";
+import type { Run } from "../components/use-action.ts";
 import { t } from "../i18n/language.ts";
 import { DeleteDialog } from "../records/delete-dialog.tsx";
 import { Effects } from "../records/results.tsx";
-import { go, href } from "../shell/location.ts";
+import { href } from "../shell/location.ts";
 
 /** Actions on one folder rule. */
 export function RuleActions({ rule }: { readonly rule: Rule }) {
@@ -59,7 +60,7 @@ function MoveDialog({ rule, onClose }: { readonly rule: Rule; readonly onClose: 
   const path = useSignal(rule.path);
   const reason = useSignal("");
   const planned = useSignal<{ path: string; effects: readonly Effect[] } | undefined>(undefined);
-  const move = async (): Promise<void> => {
+  const move = async ({ go }: Run): Promise<void> => {
     const newPath = path.value.trim();
     const request = { path: rule.path, newPath, expectedEtag: rule.etag };
     const { results } = await ruleService.moveRule({ ...request, dryRun: true });

@@ -2,10 +2,10 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import { settingService } from "../api/client.ts";
-import { problemOf } from "../api/failure.ts";
 import { asOwn, settings } from "../api/live.ts";
 import { Button } from "../components/button.tsx";
 import { Notice } from "../components/state.tsx";
+import { useAction } from "../components/use-action.ts";
 import { t } from "../i18n/language.ts";
 
 /** Forms for aria2 and qBittorrent. The service tests the connection before it saves. */
@@ -85,18 +85,18 @@ function Downloader(props: {
   readonly connect: () => Promise<string>;
   readonly children: ComponentChildren;
 }) {
-  const said = useSignal<{ readonly good: boolean; readonly text: string } | undefined>(undefined);
-  const busy = useSignal(false);
-  const connect = async (): Promise<void> => {
-    busy.value = true;
-    try {
-      said.value = { good: true, text: await props.connect() };
-    } catch (thrown) {
-      said.value = { good: false, text: problemOf(thrown) };
-    } finally {
-      busy.value = false;
-    }
-  };
+  /** Message about the result; empty: none. */
+  const answer = useSignal("");
+  const { busy, problem, run } = useAction();
+  const connect = () =>
+    run(
+      async () => {
+        answer.value = await props.connect();
+      },
+      () => {
+        answer.value = "";
+      },
+    );
   return (
     <details>
       <summary>{t("downloader.connect", { name: props.name })}</summary>
@@ -104,13 +104,14 @@ function Downloader(props: {
         class="block-form"
         onSubmit={(event) => {
           event.preventDefault();
-          if (!busy.value) void connect();
+          void connect();
         }}
       >
         {props.children}
-        {said.value && <Notice kind={said.value.good ? "good" : "wrong"}>{said.value.text}</Notice>}
+        {answer.value !== "" && <Notice kind="good">{answer.value}</Notice>}
+        {problem !== "" && <Notice kind="wrong">{problem}</Notice>}
         <div>
-          <Button type="submit" disabled={busy.value}>
+          <Button type="submit" disabled={busy}>
             {t("downloader.test")}
           </Button>
         </div>

@@ -1,11 +1,12 @@
 import { useSignal } from "@preact/signals";
 import { settingService } from "../api/client.ts";
-import { failureOf } from "../api/failure.ts";
+import type { Failure } from "../api/failure.ts";
 import { asOwn, reached } from "../api/live.ts";
 import { Button } from "../components/button.tsx";
-import { Dialog } from "../components/dialog.tsx";
+import { Dialog, FormActions } from "../components/dialog.tsx";
+import { useAction } from "../components/use-action.ts";
 import { t } from "../i18n/language.ts";
-import { go, href } from "../shell/location.ts";
+import { href } from "../shell/location.ts";
 
 const TYPES = ["string", "text", "number", "bool", "select"];
 const EMPTY = { key: "", type: "string", options: "", help: "", value: "", visible: false };
@@ -17,29 +18,23 @@ export function NewSetting() {
     isDialogOpen.value = open;
   };
   const input = useSignal(EMPTY);
-  const wrong = useSignal<readonly string[]>([]);
+  const { busy, failure, run } = useAction();
   const { key, type, options, help, value, visible } = input.value;
   const set = (change: Partial<typeof EMPTY>): void => {
     input.value = { ...input.peek(), ...change };
   };
-  const make = async (): Promise<void> => {
-    const flag = visible ? 0 : 1;
-    const first = type === "bool" && value === "" ? "false" : value;
-    // Fails if the setting exists: another client's setting is not overwritten.
-    const setting = { key, type, options, help, value: first, flag, expectedEtag: "0" };
-    try {
+  const make = () =>
+    run(async ({ go }) => {
+      const flag = visible ? 0 : 1;
+      const first = type === "bool" && value === "" ? "false" : value;
+      // Fails if the setting exists: another client's setting is not overwritten.
+      const setting = { key, type, options, help, value: first, flag, expectedEtag: "0" };
       const { revision } = await asOwn(settingService.saveSettings({ settings: [setting] }));
       await reached(revision);
       ask(false);
       input.value = EMPTY;
-      wrong.value = [];
       go(href("settings", { key }));
-    } catch (thrown) {
-      const { violations, message } = failureOf(thrown);
-      const said = violations.map(({ description }) => description);
-      wrong.value = said.length > 0 ? said : [message || t("state.offline")];
-    }
-  };
+    });
   const text = (name: "key" | "help" | "value" | "options") => (
     <label>
       <span class="label">{t(`new.${name}`)}</span>
@@ -92,20 +87,22 @@ export function NewSetting() {
               />
               <span>{t("new.visible")}</span>
             </label>
-            {wrong.value.map((words) => (
+            {problemsOf(failure).map((words) => (
               <p key={words} class="wrong" role="alert">
                 {words}
               </p>
             ))}
-            <div class="actions">
-              <Button onClick={() => ask(false)}>{t("action.cancel")}</Button>
-              <Button kind="main" type="submit">
-                {t("new.make")}
-              </Button>
-            </div>
+            <FormActions label={t("new.make")} busy={busy} onCancel={() => ask(false)} />
           </form>
         </Dialog>
       )}
     </>
   );
+}
+
+function problemsOf(failure: Failure | undefined): readonly string[] {
+  if (failure === undefined) return [];
+  const { violations, message } = failure;
+  if (violations.length === 0) return [message || t("state.offline")];
+  return violations.map(({ description }) => description);
 }

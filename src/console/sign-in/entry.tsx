@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { ended } from "../api/session.ts";
 import { Button } from "../components/button.tsx";
 import { Notice } from "../components/state.tsx";
+import { useAction } from "../components/use-action.ts";
 import { t } from "../i18n/language.ts";
 import { Logo } from "../shell/menu.tsx";
 
@@ -16,22 +17,13 @@ interface EntryProps {
 
 /** Form around the fields of a sign-in. Only one submission runs at a time. */
 export function Entry({ onEnter, isKept, children }: EntryProps) {
-  const busy = useSignal(false);
+  const { busy, run } = useAction();
   const keep = useSignal(isKept);
-  const enter = async (): Promise<void> => {
-    if (busy.value) return;
-    busy.value = true;
-    try {
-      await onEnter(keep.value);
-    } finally {
-      busy.value = false;
-    }
-  };
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        void enter();
+        void run(() => onEnter(keep.value));
       }}
     >
       <h1>
@@ -50,7 +42,7 @@ export function Entry({ onEnter, isKept, children }: EntryProps) {
         />
         <span>{t("signIn.keep")}</span>
       </label>
-      <Button kind="main" type="submit" disabled={busy.value}>
+      <Button kind="main" type="submit" disabled={busy}>
         {t("signIn.enter")}
       </Button>
     </form>

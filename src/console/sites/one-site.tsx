@@ -16,7 +16,7 @@ import { mountsTexts } from "../i18n/en/mounts.ts";
 import { recordsTexts } from "../i18n/en/records.ts";
 import { addMessages, t } from "../i18n/language.ts";
 import { Effects, Results } from "../records/results.tsx";
-import { go, href, place, refine } from "../shell/location.ts";
+import { href, place, refine } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { SiteDifferences } from "./differences.tsx";
 import { SiteState } from "./list.tsx";
@@ -153,7 +153,10 @@ function SiteActions(props: {
         <Confirm
           title={t("site.forget")}
           action={t("site.forgetNow")}
-          onAction={() => siteService.deleteSite({ name }).then(() => go(href("sites")))}
+          onAction={async ({ go }) => {
+            await siteService.deleteSite({ name });
+            go(href("sites"));
+          }}
           onClose={() => {
             isDialogOpen.value = false;
           }}

@@ -1,18 +1,19 @@
 import { useSignal } from "@preact/signals";
 import type { RecordResult } from "../../../gen/mooring/v1/effect_pb.js";
 import type { Site } from "../../../gen/mooring/v1/site_pb.js";
-import { type Failure, failureOf, memberOf } from "../api/failure.ts";
+import { type Failure, memberOf } from "../api/failure.ts";
 import { settings } from "../api/live.ts";
 import { siteService } from "../api/sites.ts";
 import { Field } from "../components/field.tsx";
 import { useKeptDraft } from "../components/kept-draft.tsx";
 import { Pairs } from "../components/pairs.tsx";
 import { Notice } from "../components/state.tsx";
+import { useAction } from "../components/use-action.ts";
 import { t } from "../i18n/language.ts";
 import { useNewerState } from "../records/outdated.tsx";
 import { RecordDialog } from "../records/record-dialog.tsx";
 import { Results } from "../records/results.tsx";
-import { go, href } from "../shell/location.ts";
+import { href } from "../shell/location.ts";
 import {
   changesOf,
   draftOf,
@@ -44,8 +45,7 @@ export function SiteForm(props: { readonly site?: Site; readonly onClose: () => 
   });
   const { draft } = kept;
   const newer = useNewerState(site, kept, { draftOf, rebased, changes: changesOf });
-  const failure = useSignal<Failure | undefined>(undefined);
-  const busy = useSignal(false);
+  const { busy, failure, run } = useAction();
   /** Results of a dry run that wait for a confirmation. */
   const plan = useSignal<Plan | undefined>(undefined);
   const planned = plan.value?.of === draft.value ? plan.value.results : [];
@@ -53,36 +53,28 @@ export function SiteForm(props: { readonly site?: Site; readonly onClose: () => 
     const { base, texts } = draft.peek();
     draft.value = { base, texts: { ...texts, ...change } };
   };
-  const save = async (): Promise<void> => {
-    busy.value = true;
-    try {
+  const save = () =>
+    run(async ({ go }) => {
       const results = await send(draft.value, planned.length > 0);
-      failure.value = undefined;
       if (results.length > 0) {
         plan.value = { of: draft.value, results };
         return;
       }
       kept.forget();
-      props.onClose();
-      go(href("sites", { name: draft.value.texts.name.trim() }));
-    } catch (thrown) {
-      failure.value = failureOf(thrown);
-    } finally {
-      busy.value = false;
-    }
-  };
+      go(href("sites", { name: draft.value.texts.name.trim() }), props.onClose);
+    });
   const title = site === undefined ? t("sites.add") : t("site.editTitle", { name: site.name });
   return (
     <RecordDialog
       title={title}
       kept={kept}
       newer={newer}
-      busy={busy.value}
+      busy={busy}
       label={planned.length > 0 ? t("site.saveAnyway") : site ? t("site.save") : title}
       onSave={() => void save()}
       onClose={props.onClose}
     >
-      <SiteFields draft={draft.value} failure={failure.value} set={set} />
+      <SiteFields draft={draft.value} failure={failure} set={set} />
       {planned.length > 0 && (
         <Notice kind="warning">
           <strong>{t("effect.title")}</strong>

@@ -7,6 +7,7 @@ import { siteService } from "../api/sites.ts";
 import { Button } from "../components/button.tsx";
 import { Failed, Skeleton } from "../components/state.tsx";
 import { When } from "../components/text.tsx";
+import { useAction } from "../components/use-action.ts";
 import { sitesTexts } from "../i18n/en/sites.ts";
 import { t } from "../i18n/language.ts";
 
@@ -30,6 +31,7 @@ export function SiteLog({ site }: { readonly site: Site }) {
       failure.value = failureOf(thrown);
     }
   };
+  const { run } = useAction();
   useEffect(() => void read(0n), [site]);
   const last = entries.value?.at(-1)?.sequence ?? 0n;
   return (
@@ -63,7 +65,7 @@ export function SiteLog({ site }: { readonly site: Site }) {
       </ul>
       {hasMore.value && (
         <p class="block">
-          <Button onClick={() => void read(last)}>{t("site.olderLog")}</Button>
+          <Button onClick={() => void run(() => read(last))}>{t("site.olderLog")}</Button>
         </p>
       )}
     </section>

@@ -1,12 +1,13 @@
 import { useSignal } from "@preact/signals";
 import { PrincipalKind } from "../../../gen/mooring/v1/access_pb.js";
 import type { CreateTokenResponse } from "../../../gen/mooring/v1/access_service_pb.js";
-import { type Failure, failureOf } from "../api/failure.ts";
+import type { Failure } from "../api/failure.ts";
 import { accessService, may, type Need } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { Check, Field } from "../components/field.tsx";
 import { KeptNotice, useKeptDraft } from "../components/kept-draft.tsx";
 import { Notice } from "../components/state.tsx";
+import { useAction } from "../components/use-action.ts";
 import { t } from "../i18n/language.ts";
 import { changedMembers } from "../records/changed-members.ts";
 import { href, place } from "../shell/location.ts";
@@ -51,24 +52,20 @@ export function NewToken(props: { readonly known: Known; readonly onMade: () => 
     read: (value) => value as Input,
   });
   const input = kept.draft;
-  const failure = useSignal<Failure | undefined>(undefined);
+  const { busy, failure, run } = useAction();
   const made = useSignal<CreateTokenResponse | undefined>(undefined);
-  const busy = useSignal(false);
   const { principal } = input.value;
   const isNew = principal !== "" && !known.principals.some(({ name }) => name === principal);
-  const make = async (): Promise<void> => {
-    busy.value = true;
-    try {
-      made.value = await create(input.value, isNew);
-      failure.value = undefined;
-      kept.forget();
-    } catch (thrown) {
-      failure.value = failureOf(thrown);
-    } finally {
-      busy.value = false;
-      onMade();
-    }
-  };
+  const make = () =>
+    run(
+      async () => {
+        made.value = await create(input.value, isNew);
+        kept.forget();
+        onMade();
+      },
+      // A principal may have been created for the refused token.
+      onMade,
+    );
   return (
     <>
       <PageHead title={t("tokens.new")}>
@@ -85,20 +82,20 @@ export function NewToken(props: { readonly known: Known; readonly onMade: () => 
             class="sheet block block-form"
             onSubmit={(event) => {
               event.preventDefault();
-              if (!busy.value) void make();
+              void make();
             }}
           >
             <TokenFields
               input={input.value}
               isNew={isNew}
               known={known}
-              failure={failure.value}
+              failure={failure}
               set={(change) => {
                 input.value = { ...input.peek(), ...change };
               }}
             />
             <div>
-              <Button kind="main" type="submit" disabled={busy.value}>
+              <Button kind="main" type="submit" disabled={busy}>
                 {t("token.make")}
               </Button>
             </div>

@@ -2,10 +2,10 @@ import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
 import type { Token } from "../../../gen/mooring/v1/access_pb.js";
 import type { RotateTokenResponse } from "../../../gen/mooring/v1/access_service_pb.js";
-import { problemOf } from "../api/failure.ts";
 import { accessService } from "../api/rights.ts";
 import { Button } from "../components/button.tsx";
 import { Empty, Notice } from "../components/state.tsx";
+import { useAction } from "../components/use-action.ts";
 import { t } from "../i18n/language.ts";
 import { href } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
@@ -24,22 +24,14 @@ export function RotateToken(props: {
   const { id, token, onMade } = props;
   const overlap = useSignal(24);
   const end = useSignal<End>({ kind: "same", days: 90, date: "" });
-  const wrong = useSignal("");
+  const { busy, problem, run } = useAction();
   const made = useSignal<RotateTokenResponse | undefined>(undefined);
-  const busy = useSignal(false);
-  const rotate = async (): Promise<void> => {
-    busy.value = true;
-    try {
+  const rotate = () =>
+    run(async () => {
       const request = { id, overlap: durationFromMs(overlap.value * HOUR) };
       made.value = await accessService.rotateToken({ ...request, ...endRequest(end.value) });
-      wrong.value = "";
       onMade();
-    } catch (thrown) {
-      wrong.value = problemOf(thrown);
-    } finally {
-      busy.value = false;
-    }
-  };
+    });
   const name = token?.comment || id;
   return (
     <>
@@ -55,7 +47,7 @@ export function RotateToken(props: {
           class="sheet block block-form"
           onSubmit={(event) => {
             event.preventDefault();
-            if (!busy.value) void rotate();
+            void rotate();
           }}
         >
           <p class="quiet">{t("rotate.about", { principal: token.principal })}</p>
@@ -87,9 +79,9 @@ export function RotateToken(props: {
             }}
           />
           {overlap.value === 0 && <Notice kind="warning">{t("rotate.now")}</Notice>}
-          {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
+          {problem !== "" && <Notice kind="wrong">{problem}</Notice>}
           <div>
-            <Button kind="main" type="submit" disabled={busy.value}>
+            <Button kind="main" type="submit" disabled={busy}>
               {t("rotate.make")}
             </Button>
           </div>

@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import type { UserResult } from "../../../gen/mooring/v1/user_pb.js";
-import { problemOf } from "../api/failure.ts";
 import { userService } from "../api/users.ts";
 import { Button } from "../components/button.tsx";
 import { Confirm } from "../components/dialog.tsx";
 import { Notice } from "../components/state.tsx";
+import { useAction } from "../components/use-action.ts";
 import { t } from "../i18n/language.ts";
 import { Results } from "./results.tsx";
 
@@ -22,8 +22,7 @@ export function CopyUsers(props: {
   const isRandom = useSignal(true);
   const password = useSignal("");
   const plan = useSignal<readonly UserResult[] | undefined>(undefined);
-  const wrong = useSignal("");
-  const busy = useSignal(false);
+  const { busy, problem, run } = useAction();
   const send = (dryRun: boolean) =>
     userService.copyUsers({
       from,
@@ -33,17 +32,10 @@ export function CopyUsers(props: {
       update: [...update],
       ...(isRandom.value ? { randomPasswords: true } : { password: password.value }),
     });
-  const show = async (): Promise<void> => {
-    busy.value = true;
-    try {
+  const show = () =>
+    run(async () => {
       plan.value = (await send(true)).results;
-      wrong.value = "";
-    } catch (thrown) {
-      wrong.value = problemOf(thrown);
-    } finally {
-      busy.value = false;
-    }
-  };
+    });
   const count = create.length + update.length;
   return (
     <form
@@ -51,7 +43,7 @@ export function CopyUsers(props: {
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        if (!busy.value) void show();
+        void show();
       }}
     >
       {create.length > 0 && (
@@ -84,9 +76,9 @@ export function CopyUsers(props: {
           )}
         </fieldset>
       )}
-      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
+      {problem !== "" && <Notice kind="wrong">{problem}</Notice>}
       <p class="ways">
-        <Button kind="main" type="submit" disabled={busy.value}>
+        <Button kind="main" type="submit" disabled={busy}>
           {t("users.copy", { count, site: to })}
         </Button>
       </p>

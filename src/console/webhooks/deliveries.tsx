@@ -1,11 +1,11 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
 import { type WebhookDelivery, WebhookDeliveryState } from "../../../gen/mooring/v1/incident_pb.js";
-import { problemOf } from "../api/failure.ts";
 import { webhookService } from "../api/webhooks.ts";
 import { Button, Icon } from "../components/button.tsx";
 import { Failed, Notice, Skeleton } from "../components/state.tsx";
 import { When } from "../components/text.tsx";
+import { useAction } from "../components/use-action.ts";
 import { useCall } from "../components/use-call.ts";
 import { t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
@@ -71,20 +71,8 @@ function OneDelivery({
   readonly onSent: () => void;
 }) {
   const { id, type, state, attempts, status, error, body, createTime, retryTime } = delivery;
-  const busy = useSignal(false);
-  const wrong = useSignal("");
-  const send = async (): Promise<void> => {
-    busy.value = true;
-    try {
-      await webhookService.resendWebhookDelivery({ id });
-      wrong.value = "";
-      onSent();
-    } catch (thrown) {
-      wrong.value = problemOf(thrown);
-    } finally {
-      busy.value = false;
-    }
-  };
+  const { busy, problem, run } = useAction();
+  const send = () => run(() => webhookService.resendWebhookDelivery({ id }).then(onSent));
   const isGood = state === WebhookDeliveryState.DELIVERED;
   return (
     <li data-delivery={id}>
@@ -110,10 +98,10 @@ function OneDelivery({
         <summary class="small">{t("delivery.body")}</summary>
         <pre class="mono small">{body}</pre>
       </details>
-      <Button disabled={busy.value} onClick={() => void send()}>
+      <Button disabled={busy} onClick={() => void send()}>
         {t("delivery.resend")}
       </Button>
-      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
+      {problem !== "" && <Notice kind="wrong">{problem}</Notice>}
     </li>
   );
 }

@@ -1,12 +1,12 @@
 import { useSignal } from "@preact/signals";
 import type { Webhook } from "../../../gen/mooring/v1/incident_pb.js";
-import { problemOf } from "../api/failure.ts";
 import { webhookService } from "../api/webhooks.ts";
 import { Button } from "../components/button.tsx";
 import { CopyButton } from "../components/copy.tsx";
 import { Confirm } from "../components/dialog.tsx";
 import { lazy } from "../components/lazy.tsx";
 import { Empty, Notice } from "../components/state.tsx";
+import { useAction } from "../components/use-action.ts";
 import { useCall } from "../components/use-call.ts";
 import { pagesTexts } from "../i18n/en/pages.ts";
 import { recordsTexts } from "../i18n/en/records.ts";
@@ -78,7 +78,6 @@ export default function WebhooksPage() {
           onClose={close}
           onSaved={(key) => {
             secret.value = key;
-            close();
             again();
           }}
         />
@@ -97,29 +96,17 @@ function OneWebhook({
   const { name, format, target, classes, sites, disabled } = webhook;
   const isDialogOpen = useSignal(false);
   const isOpen = useSignal(false);
-  const busy = useSignal(false);
-  const wrong = useSignal("");
+  const { busy, problem, run } = useAction();
   /** Number of deliveries caused by this page; each one reloads the list. */
   const reloads = useSignal(0);
-  const act = async (work: () => Promise<unknown>): Promise<void> => {
-    busy.value = true;
-    try {
-      await work();
-      wrong.value = "";
-    } catch (thrown) {
-      wrong.value = problemOf(thrown);
-    } finally {
-      busy.value = false;
-    }
-  };
   const test = () =>
-    act(async () => {
+    run(async () => {
       isOpen.value = true;
       await webhookService.testWebhook({ name });
       reloads.value += 1;
     });
   const setDisabled = () =>
-    act(async () => {
+    run(async () => {
       await webhookService.updateWebhook({ name, webhook: { disabled: !disabled } });
       onChange();
     });
@@ -139,7 +126,7 @@ function OneWebhook({
           </p>
         </div>
         <div class="ways">
-          <Button disabled={busy.value} onClick={() => void test()}>
+          <Button disabled={busy} onClick={() => void test()}>
             {t("webhook.test")}
           </Button>
           <Button
@@ -149,7 +136,7 @@ function OneWebhook({
           >
             {t("webhook.deliveries")}
           </Button>
-          <Button disabled={busy.value} onClick={() => void setDisabled()}>
+          <Button disabled={busy} onClick={() => void setDisabled()}>
             {t(disabled ? "webhook.enable" : "webhook.disable")}
           </Button>
           <Button onClick={() => refine({ edit: name })}>{t("webhook.edit")}</Button>
@@ -162,7 +149,7 @@ function OneWebhook({
           </Button>
         </div>
       </div>
-      {wrong.value !== "" && <Notice kind="wrong">{wrong.value}</Notice>}
+      {problem !== "" && <Notice kind="wrong">{problem}</Notice>}
       {isOpen.value && <Deliveries webhook={name} reloads={reloads.value} />}
       {isDialogOpen.value && (
         <Confirm

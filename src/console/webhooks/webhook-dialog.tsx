@@ -1,8 +1,7 @@
-import { useSignal } from "@preact/signals";
 import type { Webhook } from "../../../gen/mooring/v1/incident_pb.js";
-import { type Failure, failureOf } from "../api/failure.ts";
 import { webhookService } from "../api/webhooks.ts";
 import { useKeptDraft } from "../components/kept-draft.tsx";
+import { useAction } from "../components/use-action.ts";
 import { t } from "../i18n/language.ts";
 import { useNewerState } from "../records/outdated.tsx";
 import { RecordDialog } from "../records/record-dialog.tsx";
@@ -31,31 +30,30 @@ export function WebhookDialog(props: {
   });
   const { draft } = kept;
   const newer = useNewerState(webhook, kept, { draftOf, rebased, changes: changesOf });
-  const failure = useSignal<Failure | undefined>(undefined);
-  const busy = useSignal(false);
-  const save = async (): Promise<void> => {
-    busy.value = true;
-    const { base } = draft.value;
-    const input = inputOf(draft.value);
-    try {
-      let secret = "";
-      if (base === undefined) ({ secret } = await webhookService.createWebhook({ webhook: input }));
-      else
-        await webhookService.updateWebhook({
-          name: base.name,
-          webhook: input,
-          expectedEtag: base.etag,
-        });
-      kept.forget();
-      onSaved(secret);
-    } catch (thrown) {
-      failure.value = failureOf(thrown);
-      if (failure.value.kind === "conflict") onStale();
-    } finally {
-      busy.value = false;
-    }
-  };
-  const problems = (failure.value?.violations ?? []).map(
+  const { busy, failure, run } = useAction();
+  const save = () =>
+    run(
+      async ({ gone }) => {
+        const { base } = draft.value;
+        const input = inputOf(draft.value);
+        let secret = "";
+        if (base === undefined)
+          ({ secret } = await webhookService.createWebhook({ webhook: input }));
+        else
+          await webhookService.updateWebhook({
+            name: base.name,
+            webhook: input,
+            expectedEtag: base.etag,
+          });
+        kept.forget();
+        onSaved(secret);
+        if (!gone.aborted) onClose();
+      },
+      ({ kind }) => {
+        if (kind === "conflict") onStale();
+      },
+    );
+  const problems = (failure?.violations ?? []).map(
     ({ field, description }) => [field.replace(/^webhook\./, ""), description] as const,
   );
   const rest = problems.filter(([field]) => !FIELDS.includes(field));
@@ -65,7 +63,7 @@ export function WebhookDialog(props: {
       title={title}
       kept={kept}
       newer={newer}
-      busy={busy.value}
+      busy={busy}
       label={webhook ? t("webhook.save") : title}
       onSave={() => void save()}
       onClose={onClose}
@@ -80,7 +78,7 @@ export function WebhookDialog(props: {
       />
       <p class="wrong" role="alert">
         {rest.map(([, description]) => description).join(" ")}
-        {failure.value && problems.length === 0 && (failure.value.message || t("state.offline"))}
+        {failure && problems.length === 0 && (failure.message || t("state.offline"))}
       </p>
     </RecordDialog>
   );

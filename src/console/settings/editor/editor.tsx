@@ -14,9 +14,9 @@ import "../../components/field.css";
 import "./editor.css";
 import { useRef, useState } from "preact/hooks";
 import { settingService } from "../../api/client.ts";
-import { problemOf } from "../../api/failure.ts";
 import { Button, Icon } from "../../components/button.tsx";
 import { type Mistake, mistakeOf } from "../../components/json-mistake.ts";
+import { useAction } from "../../components/use-action.ts";
 import { t } from "../../i18n/language.ts";
 import { discard, edits } from "../edit.ts";
 
@@ -181,18 +181,14 @@ function split(text: string): string[] {
 function Secret(props: EditorProps) {
   const { setting, fixed, revealable, onChange } = props;
   const [shown, setShown] = useState<string>();
-  const [failure, setFailure] = useState("");
+  const { problem, run } = useAction();
   const edit = edits.value.get(setting.key);
   const isSet = setting.value !== "";
-  const reveal = async (): Promise<void> => {
-    try {
-      const read = await settingService.getSetting({ key: setting.key });
+  const reveal = () =>
+    run(async ({ gone: signal }) => {
+      const read = await settingService.getSetting({ key: setting.key }, { signal });
       setShown(read.setting?.value ?? "");
-      setFailure("");
-    } catch (thrown) {
-      setFailure(problemOf(thrown));
-    }
-  };
+    });
   const lines = setting.type === "text";
   const visible = shown !== undefined;
   const type = (text: string): void => {
@@ -230,9 +226,9 @@ function Secret(props: EditorProps) {
       {isSet && !fixed && edit?.mine !== "" && (
         <Button onClick={() => onChange("")}>{t("secret.clear")}</Button>
       )}
-      {failure !== "" && (
+      {problem !== "" && (
         <p class="wrong" role="alert">
-          {failure}
+          {problem}
         </p>
       )}
     </div>
