@@ -15,6 +15,7 @@ export function PruneDialog(props: { readonly onDone: () => void; readonly onClo
     <Confirm
       title={t("stored.prune")}
       action={t("stored.pruneNow", { count: data?.removed.length ?? 0 })}
+      disabled={data === undefined || data.removed.length === 0}
       onAction={() => backupService.pruneBackups({}).then(props.onDone)}
       onClose={props.onClose}
     >

@@ -76,6 +76,8 @@ interface ConfirmProps {
   readonly children: ComponentChildren;
   /** Label of the button. */
   readonly action: string;
+  /** Whether there is nothing to do. */
+  readonly disabled?: boolean;
   /**
    * Runs the action. After a failure the dialog stays open and shows the reason.
    */
@@ -84,7 +86,8 @@ interface ConfirmProps {
 }
 
 /** Dialog before an action that can't be undone. */
-export function Confirm({ title, children, action, onAction, onClose }: ConfirmProps) {
+export function Confirm(props: ConfirmProps) {
+  const { title, children, action, disabled = false, onAction, onClose } = props;
   const { busy, problem, run } = useAction();
   const act = () =>
     run(async (current) => {
@@ -93,13 +96,13 @@ export function Confirm({ title, children, action, onAction, onClose }: ConfirmP
     });
   return (
     <Dialog title={title} onClose={onClose}>
-      <div>{children}</div>
+      <div class="question">{children}</div>
       <p class="wrong" role="alert">
         {problem}
       </p>
       <div class="actions">
         <Button onClick={onClose}>{t("action.cancel")}</Button>
-        <Button kind="danger" disabled={busy} onClick={() => void act()}>
+        <Button kind="danger" disabled={busy || disabled} onClick={() => void act()}>
           {action}
         </Button>
       </div>

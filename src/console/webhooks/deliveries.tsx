@@ -88,7 +88,7 @@ function OneDelivery({
           {retryTime && (
             <>
               {" · "}
-              {t("delivery.next")} <When time={timestampMs(retryTime)} />
+              {t("delivery.next")} <When time={timestampMs(retryTime)} ahead />
             </>
           )}
         </span>

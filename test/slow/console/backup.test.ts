@@ -147,6 +147,7 @@ describe("backups of the service", () => {
     expect(await saved("s3_secret_access_key")).toBe("a-stored-secret");
     await page.getByRole("button", { name: "Remove old backups" }).click();
     await page.getByText("No backup is older than those that are kept.").waitFor();
+    expect(await page.locator("dialog .danger").isDisabled()).toBe(true);
     await page.getByRole("button", { name: "Cancel" }).click();
     const file = page.waitForEvent("download");
     await page.getByRole("button", { name: "Download a backup" }).click();

@@ -122,6 +122,19 @@ export const states: readonly State[] = [
     },
   },
   { name: "rules", address: "rules", ready: "[data-record]" },
+  { name: "rules-none", address: "rules?q=nothing-like-it", ready: ".state-box" },
+  {
+    name: "rules-of-site",
+    address: "rules",
+    ready: "[data-record]",
+    act: async (page) => {
+      await page.locator(".page-head button").first().click();
+      // The one with the long name.
+      await page.locator("dialog select").selectOption({ index: 1 });
+      await page.locator("dialog .ways button").nth(1).click();
+      await page.locator("dialog .ways .main").waitFor();
+    },
+  },
   {
     name: "rule",
     address: "rule?path=/films",

@@ -200,7 +200,9 @@ function faultsBy(rules: readonly string[] | undefined): string {
     ...violations.flatMap(({ id, nodes }) =>
       nodes.map(({ html, failureSummary }) => [id, html.slice(0, 200), failureSummary].join(" "))),
     ...[...document.querySelectorAll("main *, dialog *")]
-      .filter((one) => one.getBoundingClientRect().right > innerWidth + 1 && one.checkVisibility() &&
+      .filter((one) => one.getBoundingClientRect().right >
+          (one.parentElement.closest("dialog")?.getBoundingClientRect().right ?? innerWidth) + 1 &&
+        one.checkVisibility() &&
         one.closest(".table, .groups, pre, .unseen") === null)
       .slice(0, 3)
       .map((one) => "is cut: " + one.outerHTML.slice(0, 200)),
