@@ -139,9 +139,15 @@ const cases: readonly Case[] = [
     name: "a save of edited settings",
     address: "settings",
     prepare: async (page) => {
+      // The field and the page of the review each check the edit by a dry run.
+      let checks = 0;
+      page.on("response", (response) => {
+        if (response.url().endsWith("SettingService/SaveSettings")) checks += 1;
+      });
       await page.locator("#setting-site_title").fill("Lighthouse");
       await page.locator(".edit-bar .main").click();
       await page.locator(".changes .side").first().waitFor();
+      await expect.poll(() => checks).toBe(2);
     },
     button: "form.commit .main",
     call: "SettingService/SaveSettings",
