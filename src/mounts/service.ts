@@ -1,9 +1,8 @@
 import type { AuditEntry } from "../audit/store.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
-import { resultAs } from "../history/record-result.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { deleteRecords } from "../records/delete.ts";
-import { isRunning } from "../records/effect.ts";
+import { affectedByFollowing } from "../records/effect.ts";
 import { leaveDeletedSite } from "../records/leave.ts";
 import { createRecordFeed } from "../records/watch.ts";
 import type { Fingerprint } from "../secrets/fingerprint.ts";
@@ -125,13 +124,9 @@ export function createMountService(deps: MountServiceDeps): MountService {
         all: view.all,
         refuseManaged: changes.refuseManaged,
       }),
-      affected: (before, after) => {
-        const { contacted } = registry.site(after.id);
-        if (isRunning(before, { contacted }) || !isRunning(after, { contacted })) return [];
-        return effectsOfFollowing(after, view.all(), registry.records(after.id)).map(
-          ({ name, effects }) => ({ ...resultAs(name, "unchanged", ""), effects }),
-        );
-      },
+      affected: affectedByFollowing(registry, (site) =>
+        effectsOfFollowing(site, view.all(), registry.records(site.id)),
+      ),
     },
   };
 }
@@ -162,10 +157,7 @@ function createMountSummaries(
     kind: "mount",
     records: view.all,
     statusOf: statusOn,
-    errorOf: (site) => {
-      const { error, errorKind: kind, errorSince: since } = registry.site(site.id);
-      return error === "" ? undefined : { kind, message: error, since };
-    },
+    siteRecordsOf: registry.site,
     stateOf: health.siteState,
   });
 }

@@ -1,8 +1,10 @@
 import type { Effect } from "../history/effect.ts";
-import type { RecordResult } from "../history/record-result.ts";
+import { type RecordResult, resultAs } from "../history/record-result.ts";
 import type { Draft } from "../ledger/draft.ts";
 import { memoize } from "../memoize.ts";
 import { PathIndex } from "../sites/path-index.ts";
+import type { EffectsOnRecords } from "../sites/record-effect.ts";
+import type { Site } from "../sites/site.ts";
 import { mapInTicks } from "../ticks.ts";
 import type { RecordIndex, SiteKind, SiteRecord } from "./kind.ts";
 
@@ -56,4 +58,21 @@ export function isRunning(
   { contacted }: { readonly contacted: boolean },
 ): boolean {
   return mode === "follow" && !paused && contacted;
+}
+
+/** Records that change on the server of a site when it begins to follow, or is resumed. */
+export function affectedByFollowing(
+  states: { site(siteId: string): { readonly contacted: boolean } },
+  effectsOf: (
+    site: Site,
+  ) => readonly { readonly name: string; readonly effects: readonly Effect[] }[],
+): EffectsOnRecords["affected"] {
+  return (before, after) => {
+    const site = states.site(after.id);
+    if (isRunning(before, site) || !isRunning(after, site)) return [];
+    return effectsOf(after).map(({ name, effects }) => ({
+      ...resultAs(name, "unchanged", ""),
+      effects,
+    }));
+  };
 }

@@ -1,3 +1,4 @@
+import type { SiteRecords } from "../sync/site-records.ts";
 import type { StateName } from "../sync/state.ts";
 import type { RecordsOfSite, Site, SiteState } from "./site.ts";
 import { isOnSite, type OnSites } from "./site-choice.ts";
@@ -7,8 +8,8 @@ export interface SummaryDeps<R extends Pick<OnSites, "siteIds">> {
   /** All records. The same object until one changes. */
   readonly records: () => ReadonlyMap<string, R>;
   readonly statusOf: (record: R, site: Site) => { readonly state: StateName };
-  /** Reason for which the records of a site can't be read. */
-  readonly errorOf: (site: Site) => RecordsOfSite["error"];
+  /** State of all records of a site. */
+  readonly siteRecordsOf: (siteId: string) => SiteRecords;
   /** State of a site's settings. The same object until it changes. */
   readonly stateOf: (siteId: string) => Pick<SiteState, "error">;
 }
@@ -49,7 +50,11 @@ export function createSummaries<R extends Pick<OnSites, "siteIds">>(
         const { state } = deps.statusOf(record, site);
         counts[state] = (counts[state] ?? 0) + 1;
       }
-      const now: RecordsOfSite = { kind: deps.kind, error: deps.errorOf(site), counts };
+      const now: RecordsOfSite = {
+        kind: deps.kind,
+        error: errorOf(deps.siteRecordsOf(site.id)),
+        counts,
+      };
       const isSame = JSON.stringify(now) === JSON.stringify(before?.summary);
       const summary = before !== undefined && isSame ? before.summary : Object.freeze(now);
       known.set(site.id, { site, records, error, summary, isCurrent: true });
@@ -60,4 +65,9 @@ export function createSummaries<R extends Pick<OnSites, "siteIds">>(
         if (siteId === undefined || siteId === id) known.set(id, { ...one, isCurrent: false });
     },
   };
+}
+
+/** Reason for which the records of a site can't be read. */
+function errorOf({ error, errorKind: kind, errorSince: since }: SiteRecords) {
+  return error === "" ? undefined : { kind, message: error, since };
 }

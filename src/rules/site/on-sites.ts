@@ -1,7 +1,6 @@
 import type { AuditEntry } from "../../audit/store.ts";
-import { resultAs } from "../../history/record-result.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
-import { isRunning, type RecordChange } from "../../records/effect.ts";
+import { affectedByFollowing, isRunning, type RecordChange } from "../../records/effect.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import type { KindOfSites } from "../../sites/record-effect.ts";
 import type { SiteRegistry } from "../../sites/registry.ts";
@@ -48,10 +47,7 @@ export function createRulesOnSites(deps: RulesOnSitesDeps): LiveRules {
     kind: "rule",
     records: view.all,
     statusOf: statusOn,
-    errorOf: ({ id }) => {
-      const { error, errorKind: kind, errorSince: since } = registry.site(id);
-      return error === "" ? undefined : { kind, message: error, since };
-    },
+    siteRecordsOf: registry.site,
     stateOf: sites.state,
   });
   const changed = (siteId?: string): void => {
@@ -90,13 +86,9 @@ export function createRulesOnSites(deps: RulesOnSitesDeps): LiveRules {
     changed: () => changed(),
     onSites: {
       ofSite: summaries.ofSite,
-      affected: (before, after) => {
-        const site = registry.site(after.id);
-        if (isRunning(before, site) || !isRunning(after, site)) return [];
-        return effectsOfFollowing(after, view.all(), registry.records(after.id)).map(
-          ({ name, effects }) => ({ ...resultAs(name, "unchanged", ""), effects }),
-        );
-      },
+      affected: affectedByFollowing(registry, (site) =>
+        effectsOfFollowing(site, view.all(), registry.records(site.id)),
+      ),
     },
   };
 }
