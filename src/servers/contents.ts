@@ -50,3 +50,12 @@ export interface ServerContents {
   /** Empty for AList, which has none. */
   readonly shares?: readonly Share[];
 }
+
+/** Numbers of the entries of each list. */
+export function countsOf({ users, rules = [], shares = [] }: ServerContents): {
+  readonly users: number;
+  readonly rules: number;
+  readonly shares: number;
+} {
+  return { users: users?.users.length ?? 0, rules: rules.length, shares: shares.length };
+}

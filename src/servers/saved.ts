@@ -2,6 +2,9 @@ import { isObject } from "../is-object.ts";
 import type { User, UserList } from "../users/user.ts";
 import type { ServerContents, ServerRule, Share } from "./contents.ts";
 
+/** Secret of an entry: users, rules and shares of a server as JSON. */
+export const CONTENTS = "contents";
+
 /** Maximum number of entries of a list: that of a server's list. */
 const MAX_ENTRIES = 10_000;
 
