@@ -50,7 +50,7 @@ async function build(): Promise<void> {
     copyFileSync(file, join(target, path));
   }
   const rendered = pages.map((page) => {
-    const { html, headings } = renderMarkdown(page.text, page.path);
+    const { html, headings } = renderMarkdown(page.text, page.path, page.resolve);
     const title = page.title ?? headings.find(({ level }) => level === 1)?.text ?? "";
     return { ...page, html, headings, title };
   });

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import type { Language } from "../../src/messages/language.ts";
+import type { Resolve } from "./markdown.ts";
 import { type Contents, type Link, rootOf } from "./navigation.ts";
 import { driverPages, type Page, settingPages } from "./pages.ts";
 import { WORDS } from "./words.ts";
@@ -31,6 +32,8 @@ export interface SourcePage {
   readonly text: string;
   /** Default: the first heading. */
   readonly title?: string;
+  /** For the links of a file. */
+  readonly resolve?: Resolve;
 }
 
 export interface SiteContent {
@@ -52,12 +55,14 @@ export function siteContent(root: string): SiteContent {
   const written = files.map((file): SourcePage => {
     const place = places.get(file) ?? "";
     const language = place.startsWith("zh-CN/") ? "zh-CN" : "en";
-    return { path: `/${place}`, language, text: withoutMarks(relinked(read(file), file, places)) };
+    const resolve = resolverOf(file, places);
+    return { path: `/${place}`, language, text: withoutMarks(read(file)), resolve };
   });
   const first = LANGUAGES.map((language): SourcePage => {
     const file = FIRST_PAGES[language];
-    const text = firstPage(relinked(read(file), file, places), language);
-    return { path: rootOf(language), language, text: withoutMarks(text), title: "Mooring" };
+    const text = withoutMarks(firstPage(read(file), language));
+    const resolve = resolverOf(file, places);
+    return { path: rootOf(language), language, text, title: "Mooring", resolve };
   });
   const generated = LANGUAGES.map((language) => ({
     language,
@@ -118,21 +123,16 @@ function placeOf(file: string): string {
   return OTHERS[file] ?? file.slice("docs/".length, -".md".length);
 }
 
-/**
- * Converts the links of a page for the site. Links to files that are not in the site become text.
- */
-function relinked(text: string, file: string, places: ReadonlyMap<string, string>): string {
-  return text.replace(
-    /(!?)\[((?:[^[\]]|\[[^[\]]*\])*)\]\((?!https?:|mailto:|#|\/)([^)#\s]+)(#[^)\s]*)?\)/g,
-    (_whole, image: string, shown: string, path: string, anchor = "") => {
-      const goal = posix.join(dirname(file), path);
-      if (image !== "") return `![${shown}](${goal.slice("docs".length)})`;
-      const place = /^docs\/decisions\/?$/.test(goal) ? "decisions/" : places.get(goal);
-      return place === undefined
-        ? shown
-        : `[${shown}](/${place.replace(/(^|\/)index$/, "$1")}${anchor})`;
-    },
-  );
+/** Paths in the site of the links of a file. */
+function resolverOf(file: string, places: ReadonlyMap<string, string>): Resolve {
+  return (href) => {
+    if (/^(?:https?:|mailto:|#|\/)/.test(href)) return href;
+    const [path = "", anchor] = href.split("#");
+    const goal = posix.join(dirname(file), path);
+    if (/\.(?:png|svg)$/.test(goal)) return goal.slice("docs".length);
+    const place = /^docs\/decisions\/?$/.test(goal) ? "decisions/" : places.get(goal);
+    return place && `/${place}${anchor === undefined ? "" : `#${anchor}`}`;
+  };
 }
 
 /** First page: a README from its picture on, without its list of pages, below a heading with buttons. */

@@ -26,8 +26,25 @@ export function anchorOf(title: string): string {
     .replaceAll(" ", "-");
 }
 
-/** HTML of a page. @param path of the page in the site, to which its links are relative. */
-export function renderMarkdown(text: string, path: string): Rendered {
+/** Path in the site of a link in Markdown; undefined: its goal is not in the site. */
+export type Resolve = (href: string) => string | undefined;
+
+/**
+ * HTML of a page.
+ *
+ * @param path of the page in the site, to which its links are relative.
+ * @param resolve for links of a file to others. A link without a goal in the site becomes text.
+ */
+export function renderMarkdown(
+  text: string,
+  path: string,
+  resolve: Resolve = (href) => href,
+): Rendered {
+  const addressOf = (href: string): string | undefined => {
+    const goal = resolve(href);
+    if (goal?.startsWith("/")) return BASE + goal;
+    return goal?.startsWith("./") ? BASE + posix.join(posix.dirname(`${path}x`), goal) : goal;
+  };
   const used = new Map<string, number>();
   const marked = new Marked({ gfm: true });
   marked.use({
@@ -43,12 +60,13 @@ export function renderMarkdown(text: string, path: string): Rendered {
       },
       link({ href, tokens }: Tokens.Link): string {
         const inner = this.parser.parseInline(tokens);
-        const isOther = /^[a-z]+:/.test(href);
-        const rel = isOther ? ' rel="noreferrer"' : "";
-        return `<a href="${escapeHtml(addressOf(href, path))}"${rel}>${inner}</a>`;
+        const address = addressOf(href);
+        if (address === undefined) return inner;
+        const rel = /^[a-z]+:/.test(address) ? ' rel="noreferrer"' : "";
+        return `<a href="${escapeHtml(address)}"${rel}>${inner}</a>`;
       },
       image: ({ href, text: alt }: Tokens.Image): string =>
-        `<img src="${escapeHtml(addressOf(href, path))}" alt="${escapeHtml(alt)}">`,
+        `<img src="${escapeHtml(addressOf(href) ?? "")}" alt="${escapeHtml(alt)}">`,
     },
   });
   const html = marked
@@ -56,12 +74,6 @@ export function renderMarkdown(text: string, path: string): Rendered {
     .replaceAll("<table>", '<div class="table"><table>')
     .replaceAll("</table>", "</table></div>");
   return { html, headings: headingsOf(html) };
-}
-
-function addressOf(href: string, path: string): string {
-  if (href.startsWith("/")) return BASE + href;
-  if (href.startsWith("./")) return BASE + posix.join(posix.dirname(`${path}x`), href);
-  return href;
 }
 
 /** Headings of generated pages are HTML in the Markdown, so that they are read from the result. */
