@@ -9,10 +9,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
-import {
-  type ImportArchiveRequest,
-  ImportArchiveRequestSchema,
-} from "../../gen/mooring/v1/backup_service_pb.js";
+import { ImportArchiveRequestSchema } from "../../gen/mooring/v1/backup_service_pb.js";
 import {
   RollbackRequestSchema,
   SaveSettingsRequestSchema,
@@ -76,22 +73,39 @@ function encode<D extends DescMessage>(
   return Buffer.from(JSON.stringify(toJson(desc, request)));
 }
 
-const importing = (document: JsonObject): ImportArchiveRequest =>
-  create(ImportArchiveRequestSchema, { document });
-
 function nested(levels: number): JsonValue {
   let value: JsonValue = 1;
   for (let level = 0; level < levels; level += 1) value = [value];
   return value;
 }
 
+const zeros = (count: number): JsonValue => new Array<number>(count).fill(0);
+
+const DOCUMENTS = {
+  // One value is the list.
+  "too many values": () => ({ a: zeros(400_000) }),
+  "many values": () => ({ a: zeros(399_000) }),
+  "a long text": () => ({ a: "x".repeat(3 * 2 ** 20) }),
+  "many levels": () => ({ a: nested(200) }),
+  "some values and levels": () => ({ a: zeros(20_000), b: nested(12) }),
+} satisfies Readonly<Record<string, () => JsonObject>>;
+
+const encodings = new Map<string, Buffer>();
+
+/** The request of an import, encoded once for all ways with the codec. */
+function encoded(codec: Way["codec"], document: keyof typeof DOCUMENTS): Buffer {
+  const name = `${codec} ${document}`;
+  const request = () => create(ImportArchiveRequestSchema, { document: DOCUMENTS[document]() });
+  const bytes = encodings.get(name) ?? encode(codec, ImportArchiveRequestSchema, request());
+  encodings.set(name, bytes);
+  return bytes;
+}
+
 describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_name, one) => {
-  const sends = (document: JsonObject) =>
-    send(one, encode(one.codec, ImportArchiveRequestSchema, importing(document)));
+  const sends = (document: keyof typeof DOCUMENTS) => send(one, encoded(one.codec, document));
 
   test("with more than 400,000 values is refused with the number of rows", async () => {
-    // One value is the list.
-    const answer = await sends({ a: new Array<number>(400_000).fill(0) });
+    const answer = await sends("too many values");
     expect(textOf(answer)).toMatch(saying("invalid_argument"));
     expect(plainText(answer)).toMatch(
       /holds more than 400000 values: a document has at most 10,000 mounts and 20,000 settings/,
@@ -109,10 +123,11 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
     return;
   }
 
-  test("with fewer values passes that limit", async () => {
-    const fitting = await sends({ a: new Array<number>(399_000).fill(0) });
-    expect(plainText(fitting)).not.toMatch(/values/);
-  });
+  // The codec counts them.
+  if (one === ways.find(({ codec }) => codec === one.codec))
+    test("with fewer values passes that limit", async () => {
+      expect(plainText(await sends("many values"))).not.toMatch(/values/);
+    });
 
   test("with more values than the limit of the rpc is refused before it is decoded", async () => {
     const path = one.path === RPC ? KEYS_RPC : "/api/admin/setting/rollback";
@@ -130,7 +145,7 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
   });
 
   test("with a document may have texts of any length: the sealed secrets of a backup are one", async () => {
-    const answer = await sends({ a: "x".repeat(3 * 2 ** 20) });
+    const answer = await sends("a long text");
     expect(textOf(answer)).toMatch(saying("invalid_argument"));
     expect(plainText(answer)).not.toMatch(/a text of more than/);
   });
@@ -153,13 +168,13 @@ describe.each(ways.map((one) => [one.name, one] as const))("a message as %s", (_
   });
 
   test("with deep nesting is refused as INVALID_ARGUMENT", async () => {
-    const answer = await sends({ a: nested(200) });
+    const answer = await sends("many levels");
     expect(textOf(answer)).toMatch(saying("invalid_argument"));
     expect(plainText(answer)).toMatch(/is nested deeper than 64 levels/);
   });
 
   test("with many values and levels is decoded, and refused by the rules", async () => {
-    const answer = await sends({ a: new Array<number>(20_000).fill(0), b: nested(12) });
+    const answer = await sends("some values and levels");
     expect(textOf(answer)).toMatch(saying("invalid_argument"));
     expect(plainText(answer)).not.toMatch(/values|levels/);
   });
