@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { type SecretsMode, writeArchive } from "../../src/archive/document.ts";
 import type { ArchiveEntry } from "../../src/archive/part.ts";
 import { createPassphraseCipher } from "../../src/archive/passphrase.ts";
+import { anyText } from "../any-text.ts";
 import { failureOf } from "../thrown.ts";
 import { CHEAP, entry, quickKey, readText } from "./text.ts";
 
@@ -73,15 +74,12 @@ describe("an archive without secrets", () => {
 /** Entries with names and secrets in any script, and any JSON as content. */
 const entries = fc.uniqueArray(
   fc.record({
-    name: fc.string({ minLength: 1, unit: "binary" }),
+    name: anyText({ minLength: 1 }),
     content: fc.dictionary(
       fc.string().filter((name) => !["key", "name", "secrets", "sealed", "omitted"].includes(name)),
       fc.jsonValue({ noUnicodeString: false }).map((value) => JSON.parse(JSON.stringify(value))),
     ),
-    secrets: fc.dictionary(
-      fc.string({ unit: "binary" }),
-      fc.oneof(fc.string({ unit: "binary" }), fc.integer(), fc.boolean()),
-    ),
+    secrets: fc.dictionary(anyText(), fc.oneof(anyText(), fc.integer(), fc.boolean())),
     missing: fc.constant([]),
     isSealed: fc.constant(false),
   }),

@@ -8,6 +8,7 @@ import {
   printableText,
   renderTable,
 } from "../../src/cli/output.ts";
+import { anyText } from "../any-text.ts";
 
 describe("the width of a line", () => {
   test.each([
@@ -104,7 +105,7 @@ describe("a table", () => {
 describe("a text for a terminal", () => {
   test("has no control character and keeps all others", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary" }), (text) => {
+      fc.property(anyText(), (text) => {
         expect(printableLine(text)).not.toMatch(/[\p{Cc}\u202a-\u202e]/u);
         expect(printableText(text).replaceAll(/[\n\t]/g, "")).not.toMatch(/\p{Cc}/u);
       }),

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Config } from "../../src/config/config.ts";
 import { definitionList, flagOf } from "../../src/config/definition.ts";
+import { anyText } from "../any-text.ts";
 import { configOf, type Input, parse, problemsOf } from "./parse.ts";
 
 const token = "a-token-that-nobody-should-ever-see-0123456789";
@@ -359,8 +360,8 @@ describe("any input", () => {
   const variables = fc.constantFrom(...definitionList.map(({ variable }) => variable));
   const flags = fc.constantFrom(...definitionList.map(flagOf));
   const hints = fc.constantFrom("sqlite:", "unix:", "[::1]:1", "*,", "://", "auto", "-", "~");
-  const text = fc.oneof(fc.string({ unit: "binary" }), fc.tuple(hints, fc.string()).map(join));
-  const names = fc.oneof(variables, fc.string({ unit: "binary" }), text.map(prefixed));
+  const text = fc.oneof(anyText(), fc.tuple(hints, fc.string()).map(join));
+  const names = fc.oneof(variables, anyText(), text.map(prefixed));
   const arg = fc.oneof(
     text,
     flags,

@@ -3,6 +3,7 @@ import { Code } from "@connectrpc/connect";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createSealer } from "../../src/secrets/sealer.ts";
+import { anyText } from "../any-text.ts";
 import { failureOf } from "../thrown.ts";
 
 const hexKey = randomBytes(32).toString("hex");
@@ -14,7 +15,7 @@ describe("a sealer with a key", () => {
 
   test("opens what it sealed, for any key and value", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "grapheme" }), (key, plain) => {
+      fc.property(anyText(), fc.string({ unit: "grapheme" }), (key, plain) => {
         const stored = sealer.seal(key, plain);
         expect(sealer.isSealed(stored)).toBe(true);
         expect(sealer.open(key, stored)).toBe(plain);

@@ -5,6 +5,7 @@ import { loadSettingDefinitions } from "../../src/settings/definition-file.ts";
 import { checkRe2 } from "../../src/settings/format/re2.ts";
 import { type FormatName, formatOf, formats } from "../../src/settings/format/registry.ts";
 import { checkValue, normalizeStoredValue, normalizeValue } from "../../src/settings/value.ts";
+import { anyText } from "../any-text.ts";
 
 const definitions = [
   ...loadSettingDefinitions(),
@@ -16,8 +17,8 @@ const anyDefinition = fc.constantFrom(...definitions);
 const formatNames = Object.keys(formats) as FormatName[];
 
 /** Any text: lone surrogates, control characters, JSON, and pieces with a meaning in grammars. */
-const anyText = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 200 }),
+const hostileText = fc.oneof(
+  anyText({ maxLength: 200 }),
   fc.string({ unit: fc.constantFrom("\ud800", "\udc00", "\0", "a", "é") }),
   fc.json({ maxDepth: 6 }),
   fc
@@ -43,7 +44,7 @@ const anyText = fc.oneof(
 describe("the validation of a value", () => {
   it("never throws, for any text", () => {
     fc.assert(
-      fc.property(anyDefinition, anyText, (definition, text) => {
+      fc.property(anyDefinition, hostileText, (definition, text) => {
         const problem = checkValue(definition, text)?.toString();
         expect(problem === undefined || problem.length > 0).toBe(true);
         // A message is for a line of a page or a log, not a copy of the value.
@@ -55,7 +56,7 @@ describe("the validation of a value", () => {
 
   it("never throws in any format, for any text", () => {
     fc.assert(
-      fc.property(fc.constantFrom(...formatNames), anyText, (name, text) => {
+      fc.property(fc.constantFrom(...formatNames), hostileText, (name, text) => {
         formatOf(name).check(text);
         formatOf(name).normalize?.(text);
       }),
@@ -80,7 +81,7 @@ describe("the validation of a value", () => {
 
   it("is idempotent in normalization", () => {
     fc.assert(
-      fc.property(anyDefinition, anyText, (definition, text) => {
+      fc.property(anyDefinition, hostileText, (definition, text) => {
         const once = normalizeValue(definition, text);
         expect(normalizeValue(definition, once)).toBe(once);
         const stored = normalizeStoredValue(definition, text);
