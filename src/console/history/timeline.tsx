@@ -36,7 +36,7 @@ export function Timeline() {
       {failure && <Failed failure={failure} retry={() => void read("")} />}
       {revisions === undefined && !failure && <Skeleton />}
       {revisions !== undefined && shown.length === 0 && next === "" && (
-        <Empty icon="history" title={t("history.none")} />
+        <Empty icon="history" title={t(query.size > 0 ? "history.noneFits" : "history.none")} />
       )}
       {[...byDay(shown)].map(([name, list]) => (
         <Day key={name} name={name} revisions={list} picked={picked} />

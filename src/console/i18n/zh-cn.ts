@@ -214,6 +214,7 @@ export const zhCn: Messages = {
   "history.goBack": "恢复 {count} 处改动",
   "history.key": "键",
   "history.none": "没有任何改动。",
+  "history.noneFits": "没有符合条件的改动。",
   "history.older": "显示更早的",
   "history.oldest": "版本 {revision} 之前的历史已不再保留。",
   "history.peer": "来自",

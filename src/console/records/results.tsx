@@ -42,6 +42,7 @@ export function Results(props: {
     if (!next.delete(name)) next.add(name);
     onLeft?.(next);
   };
+  if (results.length === 0) return null;
   return (
     <ul class="mount-results">
       {results.map(({ name, outcome, note, differs, effects, leftOut = [] }) => (

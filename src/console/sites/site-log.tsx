@@ -52,13 +52,15 @@ export function SiteLog({ site }: { readonly site: Site }) {
               <p class="quiet small">{keys.join(", ")}</p>
             </div>
             <p class="quiet small">
-              {t("row.by", { actor })}
-              {time && (
-                <>
-                  {" · "}
-                  <When time={timestampMs(time)} />
-                </>
-              )}
+              <span>
+                {t("row.by", { actor })}
+                {time && (
+                  <>
+                    {" · "}
+                    <When time={timestampMs(time)} />
+                  </>
+                )}
+              </span>
             </p>
           </li>
         ))}

@@ -28,7 +28,7 @@ describe("history", () => {
     await expect.poll(() => page.locator(".revision").count()).toBe(1);
     await page.getByLabel("Source").selectOption("");
     await page.getByLabel("From date").fill("2100-01-01");
-    await page.getByText("Nothing was changed.").waitFor();
+    await page.getByText("No changes match.").waitFor();
   });
 
   test("shows new revisions at the top when they arrive", async () => {

@@ -10,6 +10,7 @@ export const historyTexts = {
   "history.compareNow": "Compare with the current state",
   "history.source": "Source",
   "history.goBack": { one: "Restore 1 change", other: "Restore {count} changes" },
+  "history.noneFits": "No changes match.",
   "history.older": "Show older revisions",
   "history.oldest": "Revisions before {revision} are no longer kept.",
   "history.peer": "From",
