@@ -81,7 +81,7 @@ describe("on a real terminal", () => {
       shown += String(chunk);
       if (/(\] |: )$/.test(shown)) child.stdin.write(`${answers.shift() ?? "\u0003"}\r`);
     });
-    await once(child, "exit");
+    await once(child, "close");
     return shown;
   }
 
