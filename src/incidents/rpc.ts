@@ -1,14 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import type {
-  Incident as IncidentMessage,
-  IncidentSubject as SubjectProto,
-} from "../../gen/mooring/v1/incident_pb.js";
+import type { Incident as IncidentMessage } from "../../gen/mooring/v1/incident_pb.js";
 import {
   AcknowledgeIncidentResponseSchema,
   GetIncidentResponseSchema,
   type IncidentService as IncidentServiceDesc,
-  ListDaysResponseSchema,
   ListIncidentsResponseSchema,
   type WatchIncidentsResponse,
   WatchIncidentsResponseSchema,
@@ -18,26 +14,21 @@ import type { DriverInfo } from "../drivers/driver-info.ts";
 import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import type { Language, Translate } from "../messages/language.ts";
-import { createLanguageOf, createSayIn } from "../messages/localize.ts";
+import { createLanguageOf, createSayIn, type LanguageOf } from "../messages/localize.ts";
 import { message, type Text } from "../messages/message.ts";
 import { pageLimit, placeOf, tokenOf } from "../messages/page.ts";
-import type { SiteNames } from "../sites/site-names.ts";
 import { createView } from "../state-feed.ts";
 import type { Coverage } from "./coverage.ts";
 import { DAY, dayOfDate } from "./days/day.ts";
-import { stripPlace, stripToken, stripToProto } from "./days/message.ts";
-import type { DayService } from "./days/service.ts";
+import { type DaySource, daysImpl } from "./days/rpc.ts";
 import type { Incident, IncidentPlace } from "./incident.ts";
 import { coverageToProto, createIncidentMessage, subjectOf } from "./message.ts";
 import type { IncidentService, WatchedIncident, WatchedIncidents } from "./service.ts";
 
 /** Data of the messages besides incidents. */
-export interface IncidentSite {
+export interface IncidentSite extends DaySource {
   readonly incidents: IncidentService;
-  readonly days: DayService;
   siteName(siteId: string): Text;
-  /** Names of sites, with those that another process has just created. */
-  readSites(): Promise<SiteNames>;
   driverOf(name: string): DriverInfo | undefined;
   /** Coverage of the mounts of a site; undefined: of all sites. */
   coverage(siteId: string | undefined, signal: AbortSignal): Promise<Coverage>;
@@ -51,12 +42,7 @@ export function incidentImpl(
 ): ServiceImpl<typeof IncidentServiceDesc> {
   const languageOf = createLanguageOf();
   const sayIn = createSayIn(translations);
-  const messageIn = memoize((language: Language) =>
-    createIncidentMessage(language, {
-      translate: translations(language),
-      placeOf: source.placeOf,
-    }),
-  );
+  const messageIn = createMessageIn(source, translations);
   const showIn = (context: HandlerContext) => {
     const toMessage = messageIn(languageOf(context, ""));
     return (incident: Incident): IncidentMessage =>
@@ -66,17 +52,6 @@ export function incidentImpl(
         driver: source.driverOf(incident.driver),
       });
   };
-  const viewIn = memoize((language: Language) =>
-    createView<WatchedIncidents, WatchedIncident, WatchIncidentsResponse>(
-      async ({ changed, removed }) => {
-        const ids = removed.map(({ incident }) => incident.id);
-        const ended = ids.length === 0 ? [] : await source.incidents.ended(ids);
-        return create(WatchIncidentsResponseSchema, {
-          incidents: [...changed, ...ended].map(messageIn(language)),
-        });
-      },
-    ),
-  );
   return {
     listIncidents: async (request, context) => {
       const { site, mountPath, subject, closed, date, pageSize, pageToken } = request;
@@ -111,43 +86,50 @@ export function incidentImpl(
       create(GetIncidentResponseSchema, {
         incident: showIn(context)(await source.incidents.get(id)),
       }),
-    listDays: async ({ site, mountPath, subject, failed, pageSize, pageToken }, context) => {
-      const limit = pageLimit(pageSize, { most: MAX_STRIPS });
-      const found = await source.days.list(
-        {
-          siteId: site === "" ? undefined : (await source.readSites()).named(site).id,
-          path: mountPath || undefined,
-          subject: stripSubject(subject),
-          failed,
-          after: stripPlace(pageToken),
-          limit: limit + 1,
-        },
-        context.signal,
-      );
-      const page = found.slice(0, limit);
-      const last = page.at(-1);
-      const say = sayIn(context);
-      return create(ListDaysResponseSchema, {
-        strips: page.map((strip) => stripToProto(strip, say)),
-        nextPageToken: found.length > limit && last !== undefined ? stripToken(last) : "",
-      });
-    },
     acknowledgeIncident: async ({ id, note }, context) => {
       if (id === "")
         throw invalid([{ field: "id", description: message("FIELD_MISSING", { field: "id" }) }]);
       const incident = await source.incidents.acknowledge(id, note, originOf(context));
       return create(AcknowledgeIncidentResponseSchema, { incident: showIn(context)(incident) });
     },
-    watchIncidents: (_request, context) =>
-      source.incidents.watch(viewIn(languageOf(context, "")), context.signal),
+    ...daysImpl(source, sayIn),
+    ...watchImpl(source, messageIn, languageOf),
   };
 }
 
-/** Kind of strips. @throws INVALID_ARGUMENT: tokens and backups have none. */
-function stripSubject(value: SubjectProto): "site" | "mount" | undefined {
-  const subject = subjectOf(value);
-  if (subject === undefined || subject === "site" || subject === "mount") return subject;
-  throw invalid([{ field: "subject", description: message("SUBJECT_WITHOUT_DAYS") }]);
+type MessageIn = (language: Language) => ReturnType<typeof createIncidentMessage>;
+
+/** Messages of incidents in each language. */
+function createMessageIn(
+  { placeOf: place }: IncidentSite,
+  translations: (language: Language) => Translate,
+): MessageIn {
+  return memoize((language: Language) =>
+    createIncidentMessage(language, { translate: translations(language), placeOf: place }),
+  );
+}
+
+/** The method of IncidentService that streams incidents. Streams of one language share messages. */
+function watchImpl(
+  { incidents }: IncidentSite,
+  messageIn: MessageIn,
+  languageOf: LanguageOf,
+): Pick<ServiceImpl<typeof IncidentServiceDesc>, "watchIncidents"> {
+  const viewIn = memoize((language: Language) =>
+    createView<WatchedIncidents, WatchedIncident, WatchIncidentsResponse>(
+      async ({ changed, removed }) => {
+        const ids = removed.map(({ incident }) => incident.id);
+        const ended = ids.length === 0 ? [] : await incidents.ended(ids);
+        return create(WatchIncidentsResponseSchema, {
+          incidents: [...changed, ...ended].map(messageIn(language)),
+        });
+      },
+    ),
+  );
+  return {
+    watchIncidents: (_request, context) =>
+      incidents.watch(viewIn(languageOf(context, "")), context.signal),
+  };
 }
 
 /** Period of a day in UTC. @returns undefined: any. @throws INVALID_ARGUMENT. */
@@ -160,6 +142,3 @@ function periodOf(date: string): { readonly from: number; readonly to: number } 
     ]);
   return { from: day * DAY, to: (day + 1) * DAY };
 }
-
-/** Maximum number of strips of a page: a strip is about 3 kB as JSON. */
-const MAX_STRIPS = 200;
