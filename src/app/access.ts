@@ -7,7 +7,7 @@ import {
 } from "../access/authenticate.ts";
 import { createChange } from "../access/change.ts";
 import { startDeletion } from "../access/deletion.ts";
-import { startExpiryNotice } from "../access/expiry.ts";
+import { type ExpiryNoticeDeps, startExpiryNotice } from "../access/expiry.ts";
 import { ADMIN_NAME, type Caller, ROOT } from "../access/grant.ts";
 import { createLastUse } from "../access/last-use.ts";
 import { type AccessRegistry, openAccessRegistry } from "../access/registry.ts";
@@ -90,53 +90,19 @@ export async function openAccess({
     throttle,
     localize,
   );
-  const rightsVersion = (): string =>
-    `${registry.readings()} ${ledger.snapshot().get(SETTINGS, TOKEN_KEY)?.value ?? ""}`;
-  let rights = rightsVersion();
-  const checkRights = async (): Promise<void> => {
-    await refresh(ledger, log);
-    await registry.fresh();
-    const now = rightsVersion();
-    if (now === rights) return;
-    await authentication.recheck();
-    rights = now;
-  };
-  // Failed reads are repeated the next time; the store reports an unavailable database.
-  const onError = (): void => undefined;
-  const rightsJob = startPeriodic(checkRights, { interval: REFRESH_INTERVAL, onError });
-  store.onNews(rightsJob.run);
-  const jobs = [
-    rightsJob,
-    // Rights also expire.
-    startPeriodic(() => authentication.expire(registry.now()), {
-      interval: EXPIRY_INTERVAL,
-      onError,
-    }),
-  ];
-  // The upstream does not report the end of a login; it must be asked.
-  if (upstream !== undefined)
-    jobs.push(startPeriodic(authentication.recheck, { interval: SESSION_INTERVAL, onError }));
+  const rights = watchRights({ ledger, registry, authentication, upstream, log });
+  store.onNews(rights.check);
   const manager = createAccessService({
     store: store.access,
     registry,
     randomBytes,
-    changed: rightsJob.run,
+    changed: rights.check,
   });
   const expiryNotice = startExpiryNotice({
     store,
     expiring: manager.expiringTokens,
     now: registry.now,
-    notice: (tokens, count) =>
-      log.warn(
-        {
-          count,
-          tokens: tokens.map(
-            ({ principal, tokenId, until }) =>
-              `${actorOf(principal, tokenId)} until ${new Date(until).toISOString()}`,
-          ),
-        },
-        "tokens expire soon: mooring token rotate creates a successor",
-      ),
+    notice: noticeIn(log),
     onError: (error) => log.warn({ err: error }, "failed to report tokens that expire soon"),
   });
   const deletion = startDeletion({
@@ -154,12 +120,76 @@ export async function openAccess({
     archivePart: createAccessPart({
       registry,
       randomBytes,
-      change: createChange({ store: store.access, registry, changed: rightsJob.run }),
+      change: createChange({ store: store.access, registry, changed: rights.check }),
     }),
     close: async () => {
       // A read in progress must end before the database is closed.
-      await Promise.all([...jobs.map((job) => job.stop()), expiryNotice(), deletion.stop()]);
+      await Promise.all([rights.stop(), expiryNotice(), deletion.stop()]);
       await lastUse.close();
+    },
+  };
+}
+
+/** Logs tokens that expire soon. */
+function noticeIn(log: Logger): ExpiryNoticeDeps["notice"] {
+  return (tokens, count) =>
+    log.warn(
+      {
+        count,
+        tokens: tokens.map(
+          ({ principal, tokenId, until }) =>
+            `${actorOf(principal, tokenId)} until ${new Date(until).toISOString()}`,
+        ),
+      },
+      "tokens expire soon: mooring token rotate creates a successor",
+    );
+}
+
+/**
+ * Ends open streams whose right has ended: by a change of any process, by its time, or, for admins of
+ * the upstream, by their logout.
+ *
+ * @returns `check`, which looks for changes now.
+ */
+function watchRights({
+  ledger,
+  registry,
+  authentication,
+  upstream,
+  log,
+}: Pick<AccessParts, "ledger" | "upstream" | "log"> & {
+  readonly registry: AccessRegistry;
+  readonly authentication: Authentication;
+}): { check(): Promise<void>; stop(): Promise<void> } {
+  const rightsVersion = (): string =>
+    `${registry.readings()} ${ledger.snapshot().get(SETTINGS, TOKEN_KEY)?.value ?? ""}`;
+  let rights = rightsVersion();
+  const checkRights = async (): Promise<void> => {
+    await refresh(ledger, log);
+    await registry.fresh();
+    const now = rightsVersion();
+    if (now === rights) return;
+    await authentication.recheck();
+    rights = now;
+  };
+  // Failed reads are repeated the next time; the store reports an unavailable database.
+  const onError = (): void => undefined;
+  const rightsJob = startPeriodic(checkRights, { interval: REFRESH_INTERVAL, onError });
+  const jobs = [
+    rightsJob,
+    // Rights also expire.
+    startPeriodic(() => authentication.expire(registry.now()), {
+      interval: EXPIRY_INTERVAL,
+      onError,
+    }),
+  ];
+  // The upstream does not report the end of a login; it must be asked.
+  if (upstream !== undefined)
+    jobs.push(startPeriodic(authentication.recheck, { interval: SESSION_INTERVAL, onError }));
+  return {
+    check: rightsJob.run,
+    stop: async () => {
+      await Promise.all(jobs.map((job) => job.stop()));
     },
   };
 }
