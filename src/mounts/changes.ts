@@ -9,12 +9,12 @@ import type { Fingerprint } from "../secrets/fingerprint.ts";
 import type { SiteRegistry } from "../sites/registry.ts";
 import type { Site } from "../sites/site.ts";
 import { effectsOf, type RunningSite } from "./effect.ts";
-import { isSecretItem } from "./input.ts";
 import { SITE_MOUNTS } from "./kind.ts";
 import type { Mount } from "./mount.ts";
 import type { MountOptions } from "./mount-service.ts";
 import type { MountView } from "./mount-view.ts";
 import type { SaveRules } from "./save.ts";
+import { isSecretItem } from "./secret-item.ts";
 import type { MountRegistry } from "./site/registry.ts";
 
 export interface MountChangesDeps {

@@ -9,11 +9,11 @@ import { restoreRecords } from "../records/restore.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { effectsOf, type RunningSite } from "./effect.ts";
 import { itemsOfMount } from "./history-change.ts";
-import { isSecretItem } from "./input.ts";
 import { SITE_MOUNTS } from "./kind.ts";
 import type { Mount } from "./mount.ts";
 import { restoredMount } from "./restore.ts";
 import { changedNames, newlySharedNote, redirectedOf } from "./save.ts";
+import { isSecretItem } from "./secret-item.ts";
 
 export interface MountsKindDeps {
   /** All mounts, by name. */

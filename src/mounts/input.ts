@@ -1,8 +1,7 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import type { Scalar } from "../drivers/item-value.ts";
-import { validateDriverConfig } from "../drivers/validate.ts";
 import { unpairedSurrogate } from "../json-surrogate.ts";
-import { failedPrecondition, type Violation } from "../messages/error.ts";
+import type { Violation } from "../messages/error.ts";
 import { type Message, message, problemAt, type Text } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
 import { toNfc } from "../nfc.ts";
@@ -14,7 +13,9 @@ import { type ChosenSites, chosenSites, overridesById } from "../sites/site-choi
 import type { SiteNames } from "../sites/site-names.ts";
 import { cleanPath, pathProblem } from "../sites/site-path.ts";
 import type { Mount, Override, Values } from "./mount.ts";
+import { isSecretItem } from "./secret-item.ts";
 import { itemKind } from "./site/item-kind.ts";
+import { valueProblems } from "./value-problem.ts";
 
 /** Values to set; null removes one. */
 export type ValueInput = Readonly<Record<string, unknown>>;
@@ -61,20 +62,10 @@ const NAME = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]{0,63}$/u;
 const MAX_BYTES = 65_536;
 /** The NUL character in JSON. */
 const ESCAPED_NUL = /(?<!\\)(?:\\\\)*\\u0000/;
-/** Members of the form that are not items of a mount but have their own members. */
-const OWN_MEMBERS = new Set(["mount_path", "driver", "disabled"]);
-
 /** @returns the problem of a mount's name; undefined: valid. */
 export function nameProblem(name: string): Message | undefined {
   const isValid = NAME.test(name) && name === toNfc(name);
   return isValid ? undefined : message("NAME_INVALID");
-}
-
-/** Reports whether an item is a secret: never shown, and stored in a row of its own. */
-export function isSecretItem(driver: DriverInfo | undefined, name: string): boolean {
-  if (driver === undefined) return true;
-  const item = driver.additional.find((each) => each.name === name);
-  return item === undefined || item.secret || itemKind(driver.config.name, name) === "learned";
 }
 
 export interface CheckedMount {
@@ -125,26 +116,13 @@ export function withMountInput(
   const driverName = input.driver ?? before?.driver ?? "";
   const driver = options.driverOf(driverName);
   report("name", nameProblem(input.name));
-  if (before !== undefined && driverName !== before.driver)
-    report("driver", message("FIELD_IMMUTABLE"));
-  else if (driver === undefined)
-    report(
-      "driver",
-      driverName === ""
-        ? message("FIELD_REQUIRED")
-        : message("DRIVER_UNKNOWN", {
-            name: JSON.stringify(driverName),
-            hint: didYouMean(driverName, options.driverNames()),
-          }),
-    );
+  report("driver", driverProblem(before, driverName, options));
   if (before === undefined && input.path === undefined)
     report("mount_path", message("FIELD_REQUIRED"));
   const path = cleanPath(input.path ?? before?.path ?? "");
   report("mount_path", pathProblem(input.path ?? before?.path ?? "/"));
   const siteIds = chosenSites(before, input.sites, options.sites, reportInto(ofSites));
   const given = overridesById(input.overrides, options.sites, report);
-  const items = merged(before?.items, input.config);
-  const members = merged(before?.members, input.members);
   const overrides = withOverrides(before?.overrides ?? {}, given);
   const nameOf = (site: string): string => options.sites.nameOf(site) || site;
   for (const [site, override] of Object.entries(overrides))
@@ -155,13 +133,14 @@ export function withMountInput(
     path,
     driver: driverName,
     siteIds,
-    items: items as Values,
-    members: members as Values,
+    items: merged(before?.items, input.config) as Values,
+    members: merged(before?.members, input.members) as Values,
     disabled: input.disabled ?? before?.disabled ?? false,
     content: input.content ?? before?.content ?? "adopt",
     overrides: Object.fromEntries(
-      Object.entries(overrides).filter(([, { path: own, items: some, members: few }]) =>
-        [own !== "", Object.keys(some).length > 0, Object.keys(few).length > 0].includes(true),
+      Object.entries(overrides).filter(
+        ([, { path: own, items: config, members }]) =>
+          !isEmptyOverride({ path: own, config, members }),
       ),
     ),
     credentialRevision: before?.credentialRevision ?? 0,
@@ -180,18 +159,42 @@ export function withMountInput(
         if (options.carries || isUnchecked(input.unchecked, at, value))
           warnings.push(problemAt(at, problem));
         else report(at, problem);
-  const json = JSON.stringify(mount);
-  if (Buffer.byteLength(json) > MAX_BYTES)
-    report("config", message("MOUNT_TOO_LARGE", { most: MAX_BYTES / 1_024 }));
-  // Also in values that are taken as they are: no message and no database could have them.
-  if (unpairedSurrogate(json) !== undefined) report("config", message("SURROGATE"));
-  if (ESCAPED_NUL.test(json)) report("config", message("NUL_CHARACTER"));
+  for (const problem of jsonProblems(JSON.stringify(mount))) report("config", problem);
   return {
     mount,
     violations: [...violations, ...ofSites],
     warnings,
     given: givenSecrets(driver, input.config, given),
   };
+}
+
+/** Problem of the driver of a mount; undefined: none. */
+function driverProblem(
+  before: Mount | undefined,
+  name: string,
+  {
+    driverOf,
+    driverNames,
+  }: {
+    readonly driverOf: (name: string) => DriverInfo | undefined;
+    readonly driverNames: () => Iterable<string>;
+  },
+): Message | undefined {
+  if (before !== undefined && name !== before.driver) return message("FIELD_IMMUTABLE");
+  if (driverOf(name) !== undefined) return undefined;
+  if (name === "") return message("FIELD_REQUIRED");
+  const hint = didYouMean(name, driverNames());
+  return message("DRIVER_UNKNOWN", { name: JSON.stringify(name), hint });
+}
+
+/** Problems of a mount as JSON, also of values that are taken as they are: no message and no database could have them. */
+function jsonProblems(json: string): readonly Message[] {
+  const problems: Message[] = [];
+  if (Buffer.byteLength(json) > MAX_BYTES)
+    problems.push(message("MOUNT_TOO_LARGE", { most: MAX_BYTES / 1_024 }));
+  if (unpairedSurrogate(json) !== undefined) problems.push(message("SURROGATE"));
+  if (ESCAPED_NUL.test(json)) problems.push(message("NUL_CHARACTER"));
+  return problems;
 }
 
 /** Extends an input so that it replaces the whole mount, except for items that sites refresh. */
@@ -253,101 +256,6 @@ function isEmptyOverride({ path, config, members }: OverrideInput): boolean {
   return path === "" && Object.keys(config).length === 0 && Object.keys(members).length === 0;
 }
 
-/** Problem of one value. */
-interface ValueProblem {
-  /** Name of the item or member. */
-  readonly name: string;
-  /** Place in the mount, such as `overrides.home.config.root_folder_path`. */
-  readonly at: string;
-  readonly problem: Text;
-  /** The value; undefined: there is none. */
-  readonly value: Scalar | undefined;
-}
-
-/**
- * Problems of the values of a mount on a site: those of the mount, and of the site's override.
- *
- * @param source.before problems that this state has with the same values are left out.
- * @param source.carries members that the form lacks are left out.
- */
-function valueProblems(
-  driver: DriverInfo,
-  mount: Mount,
-  site: string,
-  source: ValueSource,
-): readonly ValueProblem[] {
-  const problems = problemsOn(driver, mount, site, source);
-  if (source.before === undefined || problems.length === 0) return problems;
-  const earlier = new Map(
-    problemsOn(driver, source.before, site, { ...source, carries: false }).map(({ at, value }) => [
-      at,
-      value,
-    ]),
-  );
-  const isOld = ({ at, value }: ValueProblem): boolean =>
-    earlier.has(at) && (earlier.get(at) ?? "") === (value ?? "");
-  return problems.filter((problem) => !isOld(problem));
-}
-
-/** Values of a mount that its form would refuse; of secrets their fields alone. */
-export function uncheckedValues(
-  mount: Mount,
-  driver: DriverInfo,
-  { nameOf }: Pick<SiteNames, "nameOf">,
-): UncheckedValues {
-  const source = { before: undefined, carries: false, nameOf };
-  const values: Record<string, Scalar | null> = {};
-  for (const site of ["", ...Object.keys(mount.overrides)])
-    for (const { at, name, value = null } of problemsOn(driver, mount, site, source))
-      setOwn(values, at, at.includes("config.") && isSecretItem(driver, name) ? null : value);
-  return values;
-}
-
-/** Origin of the checked values. */
-interface ValueSource {
-  readonly before: Mount | undefined;
-  readonly carries: boolean;
-  readonly nameOf: (siteId: string) => string;
-}
-
-function problemsOn(
-  driver: DriverInfo,
-  mount: Mount,
-  site: string,
-  { carries, nameOf }: ValueSource,
-): ValueProblem[] {
-  const override = mount.overrides[site];
-  const common = new Set(driver.common.map(({ name }) => name));
-  const isOffered = (name: string): boolean => common.has(name) && !OWN_MEMBERS.has(name);
-  const offered = (members: Values = {}): Values =>
-    Object.fromEntries(Object.entries(members).filter(([name]) => isOffered(name)));
-  const own = { ...override?.items, ...offered(override?.members) };
-  const values: Values = {
-    mount_path: mount.path,
-    ...offered(mount.members),
-    ...mount.items,
-    ...own,
-  };
-  const prefix = site === "" ? "" : `overrides.${nameOf(site)}.`;
-  const isLost = (name: string): boolean =>
-    !Object.hasOwn(values, name) &&
-    mount.missing.some((each) => each.item === name && (each.site === "" || each.site === site));
-  const problems: ValueProblem[] = [];
-  const add = (place: string, name: string, value: Scalar | undefined, problem: Text) =>
-    problems.push({ name, at: `${prefix}${place}${name}`, problem, value });
-  for (const { field: name, description } of validateDriverConfig(driver, values).violations) {
-    // Problems of the mount itself are reported once, not per site.
-    if ((site !== "" && !Object.hasOwn(own, name)) || isLost(name)) continue;
-    const place = common.has(name) ? (OWN_MEMBERS.has(name) ? "" : "members.") : "config.";
-    add(place, name, ownValue(values, name), description);
-  }
-  for (const [name, value] of Object.entries({ ...mount.members, ...override?.members }))
-    if (!isOffered(name) && !carries) add("members.", name, value, message("ITEM_NOT_IN_FORM"));
-  for (const [name, value] of Object.entries({ ...mount.items, ...override?.items }))
-    if (common.has(name)) add("config.", name, value, message("ITEM_IS_MEMBER"));
-  return problems;
-}
-
 /** Merges values: null removes a value, and the mask keeps the current one or its absence. */
 function merged(before: ValueInput = {}, given: ValueInput = {}): Record<string, unknown> {
   const values: Record<string, unknown> = { ...before };
@@ -397,46 +305,4 @@ function givenSecrets(
     ...of(config),
     ...Object.entries(overrides).flatMap(([site, override]) => of(override.config, site)),
   ];
-}
-
-/**
- * Creates inputs that replace a value in all mounts of one driver.
- *
- * @param from location of the old value; `site` is an id, empty: the mount itself.
- * @throws FAILED_PRECONDITION when there is no value.
- */
-export function replaceInputs(
-  from: {
-    readonly mount: Mount;
-    readonly site: string;
-    readonly item: string;
-    readonly value: string;
-  },
-  mounts: readonly Mount[],
-  { nameOf }: Pick<SiteNames, "nameOf">,
-): MountInput[] {
-  const { mount, site, item, value } = from;
-  const old = ownValue(site === "" ? mount.items : mount.overrides[site]?.items, item);
-  if (old === undefined || old === "")
-    throw failedPrecondition(message("NO_CREDENTIAL", { name: mount.name, item }));
-  return mounts.flatMap((each): MountInput[] => {
-    if (each.driver !== mount.driver) return [];
-    const isOwn = ownValue(each.items, item) === old;
-    const overrides = Object.entries(each.overrides).filter(
-      ([id, { items }]) => ownValue(items, item) === old && nameOf(id) !== "",
-    );
-    if (!isOwn && overrides.length === 0) return [];
-    return [
-      {
-        name: each.name,
-        ...(isOwn && { config: { [item]: value } }),
-        overrides: Object.fromEntries(
-          overrides.map(([id, { path, items, members }]) => [
-            nameOf(id),
-            { path, config: { ...items, [item]: value }, members },
-          ]),
-        ),
-      },
-    ];
-  });
 }

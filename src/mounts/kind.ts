@@ -8,7 +8,6 @@ import { recordRules } from "../records/ledger-rules.ts";
 import { partOf, placeOf } from "../records/secret-place.ts";
 import { attributesOnSites } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
-import { isSecretItem } from "./input.ts";
 import {
   type Mount,
   NO_OVERRIDE,
@@ -17,6 +16,7 @@ import {
   type Values,
   withoutSite,
 } from "./mount.ts";
+import { isSecretItem } from "./secret-item.ts";
 import { readBody, type StoredMount } from "./stored.ts";
 import { MOUNT_TEXTS } from "./text.ts";
 

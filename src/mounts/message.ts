@@ -22,9 +22,10 @@ import { MASK } from "../settings/value.ts";
 import { overridesByName, siteNamesOf } from "../sites/site-choice.ts";
 import { choiceFromProto, choiceToProto } from "../sites/site-choice-message.ts";
 import type { SiteNames } from "../sites/site-names.ts";
-import { isSecretItem, type MountInput } from "./input.ts";
+import type { MountInput } from "./input.ts";
 import { SITE_MOUNTS } from "./kind.ts";
 import { type Mount, missingFields, type Values } from "./mount.ts";
+import { isSecretItem } from "./secret-item.ts";
 import type { Status } from "./status.ts";
 import type { TestResult } from "./test.ts";
 

@@ -8,16 +8,11 @@ import { MASK } from "../../settings/value.ts";
 import { overridesByName, siteNamesOf } from "../../sites/site-choice.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
 import { readDeclared } from "../declared-mount.ts";
-import {
-  isSecretItem,
-  type MountInput,
-  type OverrideInput,
-  uncheckedValues,
-  type ValueInput,
-  wholeInput,
-} from "../input.ts";
+import { type MountInput, type OverrideInput, type ValueInput, wholeInput } from "../input.ts";
 import type { Mount, Values } from "../mount.ts";
+import { isSecretItem } from "../secret-item.ts";
 import { itemKind } from "../site/item-kind.ts";
+import { uncheckedValues } from "../value-problem.ts";
 
 /** Converts a mount to an entry. @param options.isShown whether values of secrets are included. */
 export function mountToEntry(

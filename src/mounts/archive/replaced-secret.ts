@@ -1,8 +1,8 @@
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { ownValue } from "../../own-value.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
-import { isSecretItem } from "../input.ts";
 import type { Mount, Values } from "../mount.ts";
+import { isSecretItem } from "../secret-item.ts";
 import { secretName } from "./entry.ts";
 
 /** Two states of a mount, with the names of their differences as in `changedNames`. */

@@ -3,8 +3,9 @@ import type { DriverInfo } from "../../drivers/driver-info.ts";
 import { ownValue } from "../../own-value.ts";
 import { MASK } from "../../settings/value.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
-import { isSecretItem, type MountInput, type ValueInput } from "../input.ts";
+import type { MountInput, ValueInput } from "../input.ts";
 import type { Mount, Values } from "../mount.ts";
+import { isSecretItem } from "../secret-item.ts";
 import { secretName } from "./entry.ts";
 
 interface KeepOptions {

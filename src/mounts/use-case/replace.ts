@@ -1,9 +1,12 @@
-import { denied } from "../../messages/error.ts";
+import { denied, failedPrecondition } from "../../messages/error.ts";
 import { message } from "../../messages/message.ts";
+import { ownValue } from "../../own-value.ts";
 import type { SiteRegistry } from "../../sites/registry.ts";
+import type { SiteNames } from "../../sites/site-names.ts";
 import type { MountChanges } from "../changes.ts";
-import { replaceInputs } from "../input.ts";
+import type { MountInput } from "../input.ts";
 import { SITE_MOUNTS } from "../kind.ts";
+import type { Mount } from "../mount.ts";
 import type { MountService } from "../mount-service.ts";
 import { decideSave } from "../save.ts";
 
@@ -29,4 +32,46 @@ export function replaceCredential(
       return decideSave(draft, inputs, mounts, rules);
     });
   };
+}
+
+/**
+ * Creates inputs that replace a value in all mounts of one driver.
+ *
+ * @param from location of the old value; `site` is an id, empty: the mount itself.
+ * @throws FAILED_PRECONDITION when there is no value.
+ */
+function replaceInputs(
+  from: {
+    readonly mount: Mount;
+    readonly site: string;
+    readonly item: string;
+    readonly value: string;
+  },
+  mounts: readonly Mount[],
+  { nameOf }: Pick<SiteNames, "nameOf">,
+): MountInput[] {
+  const { mount, site, item, value } = from;
+  const old = ownValue(site === "" ? mount.items : mount.overrides[site]?.items, item);
+  if (old === undefined || old === "")
+    throw failedPrecondition(message("NO_CREDENTIAL", { name: mount.name, item }));
+  return mounts.flatMap((each): MountInput[] => {
+    if (each.driver !== mount.driver) return [];
+    const isOwn = ownValue(each.items, item) === old;
+    const overrides = Object.entries(each.overrides).filter(
+      ([id, { items }]) => ownValue(items, item) === old && nameOf(id) !== "",
+    );
+    if (!isOwn && overrides.length === 0) return [];
+    return [
+      {
+        name: each.name,
+        ...(isOwn && { config: { [item]: value } }),
+        overrides: Object.fromEntries(
+          overrides.map(([id, { path, items, members }]) => [
+            nameOf(id),
+            { path, config: { ...items, [item]: value }, members },
+          ]),
+        ),
+      },
+    ];
+  });
 }
