@@ -87,7 +87,6 @@ function headingsOf(html: string): Heading[] {
 export function textOf(html: string): string {
   return html
     .replace(/<[^>]*>/g, " ")
-    .replace(/&#8203;/g, "")
     .replace(/&lt;/g, "<")
     .replace(/&gt;/g, ">")
     .replace(/&quot;/g, '"')

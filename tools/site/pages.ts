@@ -220,8 +220,7 @@ interface Field {
 }
 
 function heading(level: 2 | 3, id: string, text: string): string {
-  const link = `<a class="header-anchor" href="#${id}" aria-label="${escapeHtml(text)}">&#8203;</a>`;
-  return `<h${level} id="${id}" tabindex="-1">${escapeHtml(text)} ${link}</h${level}>`;
+  return `<h${level} id="${id}">${escapeHtml(text)}</h${level}>`;
 }
 
 function code(text: string): string {
