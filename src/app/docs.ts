@@ -30,8 +30,9 @@ const FOLDERS = ["../docs", "../../site", "../../../site"].map((path) =>
   join(import.meta.dirname, path),
 );
 
-/** Written by tools/site.ts: files with their entity tags, and hashes of inline scripts. */
+/** Written by tools/site.ts: files with their entity tags. */
 const MANIFEST = "site.json";
+const SECURITY = securityHeaders();
 /** Page for paths without a file. */
 const MISSING = "404.html";
 
@@ -44,7 +45,6 @@ interface Site {
   readonly folder: string;
   /** Path below `/docs/` to entity tag. */
   readonly files: ReadonlyMap<string, string>;
-  readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
@@ -86,14 +86,10 @@ function isBuilt(folder: string): boolean {
 }
 
 function readSite(folder: string): Site {
-  const { files, scripts } = JSON.parse(readFileSync(join(folder, MANIFEST), "utf8")) as {
+  const { files } = JSON.parse(readFileSync(join(folder, MANIFEST), "utf8")) as {
     readonly files: Readonly<Record<string, string>>;
-    readonly scripts: readonly string[];
   };
-  const headers = securityHeaders({
-    scripts: scripts.map((script) => `'${script}'`),
-  });
-  return { folder, files: new Map(Object.entries(files)), headers };
+  return { folder, files: new Map(Object.entries(files)) };
 }
 
 /** The file of a path below `/docs/`: pages have no extension in their addresses. */
@@ -121,7 +117,7 @@ function present(files: Site["files"], name: string): string | undefined {
 }
 
 /** File of a reply. @param below path to put in front of the `/docs/` of its addresses. */
-function page({ folder, files, headers }: Site, name: string, below: string): StaticFile {
+function page({ folder, files }: Site, name: string, below: string): StaticFile {
   const path = join(folder, name);
   const isPlain = PLAIN.includes(extname(name));
   // Files below another path are rewritten for each request; Brotli would be too slow.
@@ -130,7 +126,7 @@ function page({ folder, files, headers }: Site, name: string, below: string): St
   return {
     name,
     status: name === MISSING ? 404 : 200,
-    security: headers,
+    security: SECURITY,
     cacheControl: name.startsWith("assets/")
       ? "public, max-age=31536000, immutable"
       : "public, no-cache",

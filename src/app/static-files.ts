@@ -147,22 +147,19 @@ export async function readCompressed(path: string, coding: Coding | undefined): 
  * Headers of files that browsers run or show, with Content Security Policy Level 3 and Trusted
  * Types: scripts come only from the folder's files.
  *
- * @param page.scripts sources of inline scripts, such as hashes.
  * @param page.trustedTypes names of policies.
  * @param page.frameAncestors sources that may show it in frames. Empty: none.
  */
 export function securityHeaders({
-  scripts = [],
   trustedTypes = "'none'",
   frameAncestors = [],
 }: {
-  readonly scripts?: readonly string[];
   readonly trustedTypes?: string;
   readonly frameAncestors?: readonly string[];
 } = {}): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
-    ["script-src 'self'", ...scripts].join(" "),
+    "script-src 'self'",
     "style-src 'self'",
     "connect-src 'self'",
     "img-src 'self' data:",

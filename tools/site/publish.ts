@@ -16,19 +16,16 @@ const AT_A_TIME = 8;
 
 /**
  * Converts the files of a built site for the service: each text as Brotli and gzip, and a manifest
- * with entity tags and the hashes of inline scripts.
+ * with entity tags.
  */
 export async function publish(folder: string): Promise<void> {
   const names = globSync("**/*.*", { cwd: folder }).map((name) => name.split(sep).join("/"));
-  const scripts = new Set<string>();
   const tags = new Map<string, string>();
   const waiting = names.sort().values();
   const work = async (): Promise<void> => {
     for (const name of waiting) {
       const bytes = await readFile(join(folder, name));
       tags.set(name, hash("sha256", bytes, "base64url").slice(0, 22));
-      if (extname(name) === ".html")
-        for (const script of inlineScripts(bytes.toString("utf8"))) scripts.add(digest(script));
       if (COMPRESSED.includes(extname(name))) continue;
       await compress(join(folder, name), QUALITY);
       await rm(join(folder, name));
@@ -36,16 +33,5 @@ export async function publish(folder: string): Promise<void> {
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, work));
   const files = Object.fromEntries([...tags].sort());
-  await writeFile(join(folder, MANIFEST), JSON.stringify({ scripts: [...scripts].sort(), files }));
-}
-
-/** Contents of scripts without `src`. */
-function inlineScripts(html: string): string[] {
-  return [...html.matchAll(/<script\b([^>]*)>([\s\S]*?)<\/script>/g)]
-    .filter(([, attributes = ""]) => !/\bsrc=/.test(attributes))
-    .map(([, , text = ""]) => text);
-}
-
-function digest(script: string): string {
-  return `sha256-${hash("sha256", script, "base64")}`;
+  await writeFile(join(folder, MANIFEST), JSON.stringify({ files }));
 }
