@@ -669,6 +669,10 @@ export const MESSAGES = {
   SERVER_CONTENT_INVALID: "its form is not that of a backup",
   SERVER_CONTENT_AWAY:
     "not restored on the server: {reason}; restore with --only servers when it answers",
+  SERVER_RULES_SEALED:
+    "it is sealed; the site is paused, because its mounts would be open without the folder rules in it: repeat the restore with the passphrase of the backup, or resume the site without them",
+  SERVER_RULES_INVALID:
+    "its form is not that of a backup; the site is paused, because its mounts would be open without the folder rules in it: resume the site when its server has them",
   SERVER_RULES_AWAY:
     "not restored on the server: {reason}; the site is paused, because its mounts would be open without its folder rules: restore with --only servers when it answers",
   IMPORTS_BUSY: "too many imports are waiting: retry in a few seconds",

@@ -44,18 +44,27 @@ export async function restoreServer(
   const name = context.choices.siteNames.get(entry.name) ?? entry.name;
   const skip = (note: Text) => [entryResult(name, "skipped", { note })];
   const text = ownValue(entry.secrets, CONTENTS);
-  if (typeof text !== "string") return skip(message("SERVER_CONTENT_SEALED"));
-  const contents = parseContents(text);
+  const contents = typeof text === "string" ? parseContents(text) : undefined;
   const names = deps.siteNames(context);
-  if (contents === undefined) return skip(message("SERVER_CONTENT_INVALID"));
-  if (names.idOf(name) === undefined) return skip(names.problemOf(name) ?? "");
   const stored = deps.sites().find((site) => site.name === name);
   // A site that the import resumes at its end gets its contents before.
   const target = deps.plannedBy(context).find((site) => site.name === name) ?? stored;
   const isAwaited = (target?.restoring ?? 0) > 0;
-  if (target?.paused === true && !isAwaited) return skip(message("SERVER_CONTENT_PAUSED"));
+  const isPaused = target?.paused === true && !isAwaited;
+  const isCalled = isCalledAlready(stored, target);
+  if (contents === undefined) {
+    const isSealed = typeof text !== "string";
+    const mayLimit = entry.content["rules"] !== 0;
+    const beginsToFollow = target?.mode === "follow" && !isPaused && !isCalled;
+    if (!(beginsToFollow && mayLimit))
+      return skip(message(isSealed ? "SERVER_CONTENT_SEALED" : "SERVER_CONTENT_INVALID"));
+    await deps.hold(context, name);
+    return skip(message(isSealed ? "SERVER_RULES_SEALED" : "SERVER_RULES_INVALID"));
+  }
+  if (names.idOf(name) === undefined) return skip(names.problemOf(name) ?? "");
+  if (isPaused) return skip(message("SERVER_CONTENT_PAUSED"));
   // A dry run calls no server that the import itself only begins to call.
-  const isPlanned = context.dryRun && !isCalledAlready(stored, target);
+  const isPlanned = context.dryRun && !isCalled;
   if (isPlanned || (servers === undefined && context.dryRun))
     return [
       entryResult(name, "created", {

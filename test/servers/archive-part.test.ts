@@ -1,9 +1,10 @@
 // What servers have besides, as a part of restores.
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ROOT } from "../../src/access/grant.ts";
 import type { ArchiveEntry } from "../../src/archive/part.ts";
 import { createServerPart } from "../../src/servers/archive-part.ts";
 import { createServerService } from "../../src/servers/service.ts";
+import type { Site } from "../../src/sites/site.ts";
 import { IMPORT_ALL } from "../archive/import-options.ts";
 import { ORIGIN } from "../sites/follower.ts";
 import { home, mooring, openSites, users, useUsers } from "../users/two-sites.ts";
@@ -16,14 +17,18 @@ const CHOICES = { ...IMPORT_ALL, siteNames: new Map([["home", "hut"]]) };
 async function restored(
   dryRun: boolean,
   edit: (entry: ArchiveEntry) => ArchiveEntry = (entry) => entry,
+  {
+    planned = [],
+    hold = () => undefined,
+  }: { planned?: readonly Site[]; hold?: (name: string) => unknown } = {},
 ): Promise<string[]> {
   const { registry, sync } = mooring.sites;
   const part = createServerPart({
     servers: createServerService({ registry, clientOf: sync.clientOf, users }),
     sites: registry.sites,
     siteNames: registry.names,
-    plannedBy: () => [],
-    hold: async () => undefined,
+    plannedBy: () => planned,
+    hold: async (_context, name) => void hold(name),
     release: async () => undefined,
   });
   const request = { grant: ROOT, names: ["home"], includeServerOwn: false, withSecrets: true };
@@ -52,4 +57,34 @@ test.each([
 ])("a skipped entry has the name of that site too: %s", async (_case, change) => {
   await openSites();
   expect(await restored(false, (entry) => ({ ...entry, ...change }))).toEqual(["hut skipped"]);
+});
+
+const unreadable = [
+  ["sealed", { secrets: {} }],
+  ["unreadable", { secrets: { contents: "{" } }],
+] as const;
+
+describe.each(unreadable)("contents that are %s", (_what, change) => {
+  test.each<[site: string, changes: Partial<Site>, rules: number, held: readonly string[]]>([
+    ["that begins to follow on another server", { url: "http://127.0.0.1:1" }, 1, ["hut"]],
+    ["whose backup has no folder rules", { url: "http://127.0.0.1:1" }, 0, []],
+    ["that follows its server already", {}, 1, []],
+    ["that is paused in the backup", { url: "http://127.0.0.1:1", paused: true }, 1, []],
+    ["that is only observed", { url: "http://127.0.0.1:1", mode: "observe" }, 1, []],
+  ])("hold a site %s", async (_site, changes, rules, held) => {
+    await openSites();
+    const [hut] = mooring.sites.registry.sites().filter(({ name }) => name === "hut");
+    const planned = [{ ...(hut as Site), mode: "follow", ...changes } as Site];
+    const found: string[] = [];
+    const edit = ({ content, ...entry }: ArchiveEntry) => ({
+      ...entry,
+      ...change,
+      content: { ...content, rules },
+    });
+    for (const dryRun of [true, false])
+      expect(await restored(dryRun, edit, { planned, hold: (name) => found.push(name) })).toEqual([
+        "hut skipped",
+      ]);
+    expect(found).toEqual([...held, ...held]);
+  });
 });
