@@ -18,10 +18,10 @@ import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import { addProgram } from "./package/archive.ts";
-import { type Architecture, debianFiles } from "./package/debian.ts";
+import { type Architecture, debianFiles, gccLicence } from "./package/debian.ts";
 import { type PlatformName, platforms } from "./package/platform.ts";
 import { makeProgram } from "./package/program.ts";
-import { readManifest, root, run } from "./package/step.ts";
+import { readManifest, root, writeTar } from "./package/step.ts";
 
 /** The user of the service, without rights, and without a name on the host. */
 const USER = "65532";
@@ -66,12 +66,6 @@ const TARGETS: readonly Target[] = [
   },
 ];
 
-const GCC_LICENCE = `libgcc_s.so.1, libstdc++.so.6 and libatomic.so.1 are parts of the GNU Compiler Collection, unchanged, by the Free Software Foundation.
-GNU General Public License, version 3 or later, with the GCC Runtime Library Exception, version 3.1:
-https://www.gnu.org/licenses/gpl-3.0.html https://www.gnu.org/licenses/gcc-exception-3.1.html
-Their sources: https://gcc.gnu.org
-`;
-
 /**
  * Small files of the image. The command is a program of Node, because the image has no shell; V8
  * reads its flag only at the start (src/app/memory-settings.ts).
@@ -109,27 +103,17 @@ function makeImage(): void {
   makeProgram(program);
   const images = TARGETS.map((target) => addImage(target, program));
   rmSync(program, { recursive: true });
-  const index = addJson("application/vnd.oci.image.index.v1+json", {
-    schemaVersion: 2,
-    mediaType: "application/vnd.oci.image.index.v1+json",
-    manifests: images.map(({ manifest, architecture }) => ({
-      ...manifest,
-      platform: { architecture, os: "linux" },
-    })),
-  });
+  const mediaType = "application/vnd.oci.image.index.v1+json";
+  const manifests = images.map(({ manifest, architecture }) => ({
+    ...manifest,
+    platform: { architecture, os: "linux" },
+  }));
+  const index = addJson(mediaType, { schemaVersion: 2, mediaType, manifests });
   const named = [
     { ...index, annotations: nameOf("") },
-    ...images.map(({ manifest, architecture }) => ({
-      ...manifest,
-      platform: { architecture, os: "linux" },
-      annotations: nameOf(`-${architecture}`),
-    })),
+    ...manifests.map((one) => ({ ...one, annotations: nameOf(`-${one.platform.architecture}`) })),
   ];
-  writeJson("index.json", {
-    schemaVersion: 2,
-    mediaType: "application/vnd.oci.image.index.v1+json",
-    manifests: named,
-  });
+  writeJson("index.json", { schemaVersion: 2, mediaType, manifests: named });
   writeJson("oci-layout", { imageLayoutVersion: "1.0.0" });
   // Docker without the image store of containerd reads only this list.
   writeJson(
@@ -140,7 +124,7 @@ function makeImage(): void {
       Layers: layers.map(pathOf),
     })),
   );
-  tar(layout, join(out, `${name}-${version}-oci.tar`), "0", ".");
+  writeTar(join(out, `${name}-${version}-oci.tar`), { folder: layout, paths: ["."] });
   rmSync(layout, { recursive: true });
 }
 
@@ -242,7 +226,7 @@ function addSystem(folder: string, { architecture, loader, libraries }: Target):
   copy("doc/libc6/copyright", "usr/share/doc/libc6/copyright");
   for (const [path, text] of Object.entries({
     ...FILES,
-    "usr/share/doc/gcc/copyright": GCC_LICENCE,
+    "usr/share/doc/gcc/copyright": gccLicence("libgcc_s.so.1, libstdc++.so.6, libatomic.so.1"),
   })) {
     mkdirSync(join(folder, path, ".."), { recursive: true });
     writeFileSync(join(folder, path), text);
@@ -255,19 +239,13 @@ function addSystem(folder: string, { architecture, loader, libraries }: Target):
 /** Adds the files of a folder as a layer. @param owner user and group of all its files. */
 function addLayer(folder: string, owner: string) {
   const file = `${folder}.tar`;
-  tar(folder, file, owner, ...globSync("*", { cwd: folder }));
+  writeTar(file, { folder, paths: globSync("*", { cwd: folder }), owner });
   const bytes = readFileSync(file);
   rmSync(file);
   const content = `sha256:${hash("sha256", bytes)}`;
   const packed = gzipSync(bytes, { level: 9 });
   const descriptor = addBlob("application/vnd.oci.image.layer.v1.tar+gzip", packed);
   return { descriptor, content, label: basename(folder) };
-}
-
-/** Reproducible archive: sorted names, one owner, one fixed time. */
-function tar(folder: string, file: string, owner: string, ...paths: readonly string[]): void {
-  const plain = ["--sort=name", `--owner=${owner}`, `--group=${owner}`, "--numeric-owner"];
-  run("tar", [...plain, "--mtime=@0", "-cf", file, ...paths], folder);
 }
 
 function addJson(mediaType: string, value: object): Descriptor {

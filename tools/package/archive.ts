@@ -12,16 +12,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
-import { debianFiles } from "./debian.ts";
+import { debianFiles, gccLicence } from "./debian.ts";
 import { addNode, type Platform, type PlatformName, platforms } from "./platform.ts";
 import { closure, copyPapers, EXTERNAL, makeProgram } from "./program.ts";
-import { modules, readManifest, root, run } from "./step.ts";
-
-const ATOMIC_LICENCE = `libatomic.so.1 is a part of the GNU Compiler Collection, unchanged, by the Free Software Foundation.
-GNU General Public License, version 3 or later, with the GCC Runtime Library Exception, version 3.1:
-https://www.gnu.org/licenses/gpl-3.0.html https://www.gnu.org/licenses/gcc-exception-3.1.html
-Its sources: https://gcc.gnu.org
-`;
+import { modules, readManifest, root, run, writeTar } from "./step.ts";
 
 /** 1980-01-01 12:00 UTC, in seconds since 1970. */
 const ZIP_TIME = 315_576_000;
@@ -38,7 +32,7 @@ export function makeArchives(target: string, names: readonly PlatformName[]): vo
   for (const name of names) {
     const folder = makeFolder(target, name, program);
     if (name.startsWith("win-")) writeZip(target, basename(folder));
-    else writeTar(target, basename(folder));
+    else writeTar(`${folder}.tar.gz`, { folder: target, paths: [basename(folder)] });
   }
   rmSync(program, { recursive: true });
 }
@@ -71,7 +65,7 @@ export function addProgram(folder: string, platform: Platform, program: string):
   const library = join(debianFiles(platform.debian, ["libatomic1"]), "usr/lib");
   const [file = ""] = globSync("*/libatomic.so.1", { cwd: library });
   copyFileSync(realpathSync(join(library, file)), join(folder, "bin/libatomic.so.1"));
-  writeFileSync(join(folder, "bin/LICENSE.libatomic"), ATOMIC_LICENCE);
+  writeFileSync(join(folder, "bin/LICENSE.libatomic"), gccLicence("libatomic.so.1"));
 }
 
 /** Copies executed files and the licence, with native code of one platform. */
@@ -89,13 +83,7 @@ function copyModule(path: string, to: string, { os, cpu }: Platform): void {
   });
 }
 
-/** Reproducible archive: sorted names, no owners, one fixed time. */
-function writeTar(target: string, name: string): void {
-  const plain = ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0"];
-  run("tar", [...plain, "-czf", `${name}.tar.gz`, name], target);
-}
-
-/** The same for Windows. Times in this format begin in 1980, in the zone of the process. */
+/** Reproducible archive for Windows. Times in this format begin in 1980, in the zone of the process. */
 function writeZip(target: string, name: string): void {
   const files = globSync("**", { cwd: join(target, name) }).sort();
   for (const file of files) utimesSync(join(target, name, file), ZIP_TIME, ZIP_TIME);

@@ -41,3 +41,12 @@ export function debianFiles(architecture: Architecture, packages: readonly strin
   writeFileSync(join(folder, ".complete"), "");
   return folder;
 }
+
+/** Licence of libraries of GCC that a package contains. @param names of their files. */
+export function gccLicence(names: string): string {
+  return `Of the GNU Compiler Collection, unchanged, by the Free Software Foundation: ${names}
+GNU General Public License, version 3 or later, with the GCC Runtime Library Exception, version 3.1:
+https://www.gnu.org/licenses/gpl-3.0.html https://www.gnu.org/licenses/gcc-exception-3.1.html
+Sources: https://gcc.gnu.org
+`;
+}

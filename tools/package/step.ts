@@ -39,3 +39,22 @@ export function run(
   // The compiler prints its errors on stdout.
   if (status !== 0) throw new Error(`${command} ${args.join(" ")}: ${stderr}${stdout}`);
 }
+
+/**
+ * Writes a reproducible archive: sorted names, one fixed time, one owner. It is compressed if its
+ * name ends in `.gz`.
+ *
+ * @param owner user and group of all files; default: root.
+ */
+export function writeTar(
+  file: string,
+  content: {
+    readonly folder: string;
+    readonly paths: readonly string[];
+    readonly owner?: string;
+  },
+): void {
+  const { folder, paths, owner = "0" } = content;
+  const plain = ["--sort=name", `--owner=${owner}`, `--group=${owner}`, "--numeric-owner"];
+  run("tar", [...plain, "--mtime=@0", "--auto-compress", "-cf", file, ...paths], folder);
+}
