@@ -34,7 +34,6 @@ export default defineConfig({
     // Far more than any takes alone: several share a core, and a machine may be ten times slower.
     testTimeout: 90_000,
     hookTimeout: 180_000,
-    // A process that ends writes what it has compiled, for the programs of tests.
     teardownTimeout: 60_000,
     // Longest wait for a condition: only a test that fails takes it.
     expect: { poll: { interval: 20, timeout: 60_000 } },

@@ -20,7 +20,7 @@ export default function startRun(project: TestProject): void {
     remove();
     remove = newFolders();
   });
-  // Not in a teardown: the processes of the tests end after it, and write what they have compiled.
+  // Not in a teardown: the processes of the tests end after it.
   process.once("exit", () => remove());
 }
 
@@ -40,8 +40,6 @@ function newFolders(): () => void {
   const databases = newFolder(hasRoom(MEMORY) ? MEMORY : tmpdir());
   process.env[RUN_FOLDER] = folder;
   process.env[DATABASES] = databases;
-  // Programs of the tests are started often, each with much of the service.
-  process.env["NODE_COMPILE_CACHE"] = join(folder, "compiled");
   return () => {
     for (const each of [folder, databases]) rmSync(each, { recursive: true, force: true });
   };

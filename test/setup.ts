@@ -1,5 +1,7 @@
+import { join } from "node:path";
 import { afterAll, expect } from "vitest";
 import { collectLeftovers } from "./leftovers.ts";
+import { RUN_FOLDER } from "./once.ts";
 
 declare module "vitest" {
   interface Matchers {
@@ -18,6 +20,10 @@ expect.extend({
     return { pass, message: () => `expected ${JSON.stringify(text)} to have ${String(expected)}` };
   },
 });
+
+// Programs of the tests are started often, each with much of the service. The processes of the tests
+// themselves are few: writing what they compile takes longer than reading it saves.
+process.env["NODE_COMPILE_CACHE"] = join(process.env[RUN_FOLDER] ?? "", "compiled");
 
 // After the hooks of the file itself, which are registered later and run earlier.
 afterAll(async () => {
