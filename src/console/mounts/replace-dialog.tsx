@@ -5,6 +5,7 @@ import { mountService } from "../api/mounts.ts";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { ReasonField } from "../components/field.tsx";
+import { SelectField } from "../components/select-field.tsx";
 import { Notice } from "../components/state.tsx";
 import { useAction } from "../components/use-action.ts";
 import { mountDialogTexts } from "../i18n/en/mount-dialogs.ts";
@@ -50,38 +51,31 @@ export function ReplaceDialog({
   return (
     <Dialog title={t("mount.replace")} onClose={onClose}>
       <p class="quiet">{t("mount.replaceAbout")}</p>
-      <label class="label" for="replace-item">
-        {t("mount.credential")}
-      </label>
-      <select
-        id="replace-item"
-        class="input"
+      <SelectField
+        label={t("mount.credential")}
+        options={places.map((place, at) => [String(at), labelOf(place)] as const)}
         value={String(chosen.value)}
-        onChange={(event) => {
-          chosen.value = Number(event.currentTarget.value);
-          preview.value = undefined;
-        }}
-      >
-        {places.map((place, at) => (
-          <option key={labelOf(place)} value={String(at)}>
-            {labelOf(place)}
-          </option>
-        ))}
-      </select>
-      <label class="label" for="replace-value">
-        {t("mount.newValue")}
-      </label>
-      <input
-        id="replace-value"
-        class="input mono"
-        type="password"
-        autocomplete="off"
-        value={value.value}
-        onInput={(event) => {
-          value.value = event.currentTarget.value;
+        onChange={(at) => {
+          chosen.value = Number(at);
           preview.value = undefined;
         }}
       />
+      <div>
+        <label class="label" for="replace-value">
+          {t("mount.newValue")}
+        </label>
+        <input
+          id="replace-value"
+          class="input mono"
+          type="password"
+          autocomplete="off"
+          value={value.value}
+          onInput={(event) => {
+            value.value = event.currentTarget.value;
+            preview.value = undefined;
+          }}
+        />
+      </div>
       {preview.value && (
         <>
           <Results results={preview.value} />

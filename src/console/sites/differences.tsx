@@ -16,7 +16,7 @@ import { useCall } from "../components/use-call.ts";
 import { t } from "../i18n/language.ts";
 import type { MessageKey } from "../i18n/messages.ts";
 import { labelOf } from "../settings/label.ts";
-import { Reasons, Resolution, type Resolve } from "./resolution.tsx";
+import { EqualValues, Reasons, Resolution, type Resolve } from "./resolution.tsx";
 
 const STANDINGS: Partial<Record<SiteStanding, MessageKey>> = {
   [SiteStanding.MISSING]: "sync.missing",
@@ -87,14 +87,11 @@ export function SiteDifferences(props: {
           }}
         />
       </div>
-      {differing !== undefined && may("sites:manage") && (
-        <Resolution
-          site={site}
-          keys={keys}
-          areEqual={differing.length === 0}
-          busy={action.busy}
-          act={act}
-        />
+      {differing?.length === 0 && may("sites:manage") && (
+        <EqualValues site={site} busy={action.busy} act={act} />
+      )}
+      {differing !== undefined && differing.length > 0 && may("sites:manage") && (
+        <Resolution name={name} keys={keys} busy={action.busy} act={act} />
       )}
       {action.problem !== "" && <Notice kind="wrong">{action.problem}</Notice>}
       <Reasons of={results.value} />

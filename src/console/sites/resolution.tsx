@@ -14,18 +14,38 @@ export type Resolve = (
   send: (keys: string[]) => Promise<{ readonly results: readonly SiteResult[] }>,
 ) => Promise<void>;
 
-/** The two ways to resolve the chosen differences: adopting the values of the site, or writing them. */
-export function Resolution(props: {
+/** Adoption of values that are equal, after which a site can follow. */
+export function EqualValues(props: {
   readonly site: Site;
-  /** Chosen settings. */
-  readonly keys: readonly string[];
-  /** Whether no setting differs. */
-  readonly areEqual: boolean;
   readonly busy: boolean;
   readonly act: Resolve;
 }) {
-  const { site, keys, areEqual, busy, act } = props;
-  const { name } = site;
+  const { site, busy, act } = props;
+  const isNew = (site.status?.appliedRevision ?? 0n) === 0n;
+  if (!isNew || !may("settings:write")) return null;
+  const adopt = () => act((keys) => asOwn(siteService.adoptSite({ name: site.name, keys })));
+  return (
+    <div class="block">
+      <p class="quiet">{t("site.equalAbout")}</p>
+      <div>
+        <Button disabled={busy} onClick={() => void adopt()}>
+          {t("site.equal")}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+/** The two ways to resolve the chosen differences: adopting the values of the site, or writing them. */
+export function Resolution(props: {
+  /** Name of the site. */
+  readonly name: string;
+  /** Chosen settings. */
+  readonly keys: readonly string[];
+  readonly busy: boolean;
+  readonly act: Resolve;
+}) {
+  const { name, keys, busy, act } = props;
   const reason = useSignal("");
   const connects = useSignal(false);
   const openDialog = useSignal<"adopt" | "sync" | undefined>(undefined);
@@ -38,21 +58,6 @@ export function Resolution(props: {
     act((chosen) =>
       siteService.syncSite({ name, keys: chosen, connectDownloaders: connects.value }),
     );
-  if (areEqual) {
-    // No values were adopted or written yet, before which a site cannot follow.
-    const isNew = (site.status?.appliedRevision ?? 0n) === 0n;
-    if (!isNew || !may("settings:write")) return null;
-    return (
-      <div class="block">
-        <p class="quiet">{t("site.equalAbout")}</p>
-        <div>
-          <Button disabled={busy} onClick={() => void adopt()}>
-            {t("site.equal")}
-          </Button>
-        </div>
-      </div>
-    );
-  }
   const button = (way: "adopt" | "sync") => (
     <Button
       disabled={busy || count === 0}
