@@ -96,7 +96,7 @@ describe("on a real terminal", () => {
   test("a secret is typed without echo, and Ctrl-C aborts", async () => {
     const shown = await onTerminal("token set", ["a-secret-that-nobody-sees-0123456789"]);
     expect(shown).not.toContain("a-secret");
-    expect(shown).toMatch(/Repeat the passphrase: .*no answer; nothing was done.*exit 1/s);
+    expect(shown).toMatch(/Repeat the token: .*no answer; nothing was done.*exit 1/s);
   });
 
   test("lines are cut to its width", async () => {
