@@ -84,10 +84,11 @@ function modeName({ mode, upstream }: Site): string {
 }
 
 /** Status of a site in one line. */
-export function noteOf({ status }: Site): string {
+export function noteOf({ status, paused }: Site): string {
   if (status === undefined) return "";
   if (status.error !== "") return status.error;
   const parts = [
+    paused ? status.cause : "",
     status.drift.length > 0 ? `differs: ${status.drift.join(", ")}` : "",
     ...status.refused.map(({ key, reason }) => `${key} refused: ${reason}`),
     status.held.length > 0 ? `pinned: ${status.held.map(({ key }) => key).join(", ")}` : "",

@@ -60,8 +60,7 @@ test.each(unwritten)("the key of a webhook is reported as lost %s", async (...on
   expect((await service.cli(["webhook", "remove", "hook", "--yes"])).code).toBe(0);
 });
 
-test.each(unwritten)("passwords of users are reported as lost %s", async (...one) => {
-  const [, stdout, json, reason] = one;
+async function addSites(): Promise<void> {
   for (const [name, site] of Object.entries({ home, hut })) {
     const file = join(service.folder, `token-${name}`);
     await writeFile(file, site.token());
@@ -69,6 +68,25 @@ test.each(unwritten)("passwords of users are reported as lost %s", async (...one
     await service.cli(["site", "add", name, site.url, "--site-token-file", file]);
   }
   home.users.add({ username: "ann" });
+}
+
+test.each(unwritten)("passwords of a restore are reported as lost %s", async (...one) => {
+  const [, stdout, json, reason] = one;
+  await addSites();
+  await writeFile(join(service.folder, "passphrase"), "passphrase of the operator\n");
+  const sealed = ["--passphrase-file", "passphrase"];
+  const made = ["backup", "create", "--output", "site.json", "--force", ...sealed];
+  expect((await service.cli(made)).code).toBe(0);
+  home.users.rows.delete(home.users.named("ann")?.id ?? 0);
+  const line = ["backup", "restore", "site.json", "--yes", ...sealed, ...json];
+  const ended = await service.cli(line, { world: { stdout: stdout() } });
+  expect(ended).toMatchObject({ code: 1, err: expect.stringContaining(`(${reason})`) });
+  expect(ended.err).toContain("the generated password of home users ann is lost");
+});
+
+test.each(unwritten)("passwords of users are reported as lost %s", async (...one) => {
+  const [, stdout, json, reason] = one;
+  await addSites();
   const line = ["user", "copy", "home", "hut", "--random-passwords", ...json];
   const ended = await service.cli(line, { world: { stdout: stdout() } });
   expect(ended).toMatchObject({ code: 1, err: expect.stringContaining(`lost (${reason})`) });

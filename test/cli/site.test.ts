@@ -95,6 +95,13 @@ test("a site with mode follow gets saved values, and a refused value ends sync w
   expect((await cli("check", "home")).out).toContain("search_index refused");
 });
 
+test("a paused site says so, also beside what differs", async () => {
+  await cli("set", "home", "paused=true");
+  expect((await cli("list")).out).toMatch(/^home .* paused/m);
+  await cli("set", "home", "paused=false");
+  expect((await cli("list")).out).not.toMatch(/^home .* paused/m);
+});
+
 test("the log lists actions, also as JSON, and never has the token", async () => {
   const log = await cli("log", "home");
   expect(log.out).toMatch(/push +\d+ +sites +.*main_color/);

@@ -32,8 +32,10 @@ import { effectLine } from "../effect.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { readBytes, readText, writeNewFile } from "../file.ts";
 import { longCall } from "../long-call.ts";
+import { printableText } from "../output.ts";
 import { canAsk, confirm } from "../prompt.ts";
 import { askPassphrase, givenPassphrase, newPassphrase } from "../secret.ts";
+import { showOnce } from "../shown-once.ts";
 import { siteToken } from "../site.ts";
 
 const restoreFlags: readonly FlagName[] = [
@@ -265,12 +267,23 @@ async function restore(run: CommandRun, [source = ""]: readonly string[]): Promi
   }
   const reply = await call(args.is("dry-run"));
   const effects = args.is("dry-run") ? reply.results.flatMap((result) => result.effects) : [];
-  if (args.is("json")) await output.json(RestoreBackupResponseSchema, reply);
-  else await writeReport(run, reply, { done: "restored" });
+  const generated = reply.results.filter(({ password }) => password !== "");
+  const write = async (): Promise<void> => {
+    if (args.is("json")) return output.json(RestoreBackupResponseSchema, reply);
+    await writeReport(run, reply, { done: "restored" });
+    for (const { name, password } of generated)
+      await output.write(printableText(`new password of ${name}: ${password}\n`));
+  };
+  if (generated.length === 0) await write();
+  else {
+    const names = generated.map(({ name }) => name).join(", ");
+    const lost = {
+      what: `the generated password of ${names}`,
+      remedy: "give each of these users another one on the server",
+    };
+    await showOnce(output, lost, write);
+  }
   for (const effect of effects) run.notice(effectLine(effect));
-  for (const { name, password } of reply.results)
-    if (password !== "" && !args.is("json"))
-      await output.write(`new password of ${name}: ${password}\n`);
   for (const line of omissionLines(reply.omissions)) run.notice(line);
   endImport(run, reply);
 }
