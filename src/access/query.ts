@@ -107,11 +107,20 @@ export function createAccessStore(deps: AccessQueryDeps): AccessStore {
         await db.transaction().execute(async (trx) => {
           // In one order in all processes: PostgreSQL locks row after row.
           const inOrder = uses.toSorted((one, other) => (one.tokenId < other.tokenId ? -1 : 1));
-          for (const { tokenId, time, peer } of inOrder)
+          for (let at = 0; at < inOrder.length; at += PAGE)
             await trx
               .insertInto("token_use")
-              .values({ token_id: tokenId, time, peer })
-              .onConflict((conflict) => conflict.column("token_id").doUpdateSet({ time, peer }))
+              .values(
+                inOrder
+                  .slice(at, at + PAGE)
+                  .map(({ tokenId, time, peer }) => ({ token_id: tokenId, time, peer })),
+              )
+              .onConflict((conflict) =>
+                conflict.column("token_id").doUpdateSet(({ ref }) => ({
+                  time: ref("excluded.time"),
+                  peer: ref("excluded.peer"),
+                })),
+              )
               .execute();
         });
       }),
