@@ -110,37 +110,14 @@ export async function createLedger(deps: LedgerDeps): Promise<Ledger> {
     }
     // A read that began earlier may finish later.
     if (news.revision <= snapshot.revision) return snapshot;
-    snapshot = snapshot.with(
-      news.revision,
-      [
-        ...news.changed.map((record) => ({
-          kind: codec.rules(record.kind).kind,
-          key: record.key,
-          item: codec.fromStored(record),
-        })),
-        ...news.deleted.map(({ kind: name, key }) => {
-          const { kind, absent } = codec.rules(name);
-          return { kind, key, item: absent(key) };
-        }),
-      ],
-      news.mark ?? "",
-    );
+    snapshot = withDelta(snapshot, news, codec);
     if (news.commits === undefined) listener?.skipTo(news.revision);
     else listener?.append(news.commits);
     return snapshot;
   };
 
   const publish = (committed: readonly Committed[]): void => {
-    const news = committed.filter(({ commit }) => commit.revision > snapshot.revision);
-    const last = news.at(-1)?.commit;
-    if (last !== undefined)
-      snapshot = snapshot.with(
-        last.revision,
-        news.flatMap(({ items }) =>
-          items.map(({ kind, key, after }) => ({ kind, key, item: after })),
-        ),
-        last.mark ?? "",
-      );
+    snapshot = withCommitted(snapshot, committed);
     listener?.append(committed.map(({ commit }) => commit));
   };
 
@@ -190,6 +167,37 @@ export async function createLedger(deps: LedgerDeps): Promise<Ledger> {
       snapshot = snapshot.with(snapshot.revision, []);
     },
   };
+}
+
+/** Applies what other processes have committed to a snapshot. */
+function withDelta(
+  snapshot: Snapshot,
+  { revision, changed, deleted, mark = "" }: StoredDelta,
+  { rules, fromStored }: Pick<Codec, "rules" | "fromStored">,
+): Snapshot {
+  const stored = changed.map((record) => ({
+    kind: rules(record.kind).kind,
+    key: record.key,
+    item: fromStored(record),
+  }));
+  const removed = deleted.map(({ kind: name, key }) => {
+    const { kind, absent } = rules(name);
+    return { kind, key, item: absent(key) };
+  });
+  return snapshot.with(revision, [...stored, ...removed], mark);
+}
+
+/** Applies commits of this process to a snapshot, except for those that it contains already. */
+function withCommitted(snapshot: Snapshot, committed: readonly Committed[]): Snapshot {
+  const news = committed.filter(({ commit }) => commit.revision > snapshot.revision);
+  const last = news.at(-1)?.commit;
+  if (last === undefined) return snapshot;
+  const items = news.flatMap((each) => each.items);
+  return snapshot.with(
+    last.revision,
+    items.map(({ kind, key, after }) => ({ kind, key, item: after })),
+    last.mark ?? "",
+  );
 }
 
 function checkReason(reason: string): void {
