@@ -903,6 +903,7 @@ export const zhCn: Messages = {
   "users.passwordKind": "新用户的密码",
   "users.random": "每个用户一个随机密码，只显示一次",
   "users.same": "两个站点的用户相同。",
+  "users.site": "站点",
 
   "value.empty": "空",
 

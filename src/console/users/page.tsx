@@ -8,7 +8,7 @@ import { pagesTexts } from "../i18n/en/pages.ts";
 import { usersTexts } from "../i18n/en/users.ts";
 import { addMessages, t } from "../i18n/language.ts";
 import { SiteSelect, useSiteNames } from "../records/site-select.tsx";
-import { href, place } from "../shell/location.ts";
+import { href, place, refine } from "../shell/location.ts";
 import { PageHead } from "../shell/page-head.tsx";
 import { Comparison } from "./comparison.tsx";
 import { permissionsInWords, rolesInWords } from "./words.ts";
@@ -24,15 +24,29 @@ export default function UsersPage() {
   return (
     <>
       <PageHead title={t("page.users")}>
-        {may("sites:read") && (
+        {site !== "" && may("sites:read") && (
           <a class="button" href={href("sites", { name: site })}>
             {site}
           </a>
         )}
       </PageHead>
       <p class="behaviour quiet">{t("users.about")}</p>
-      <UsersOfSite key={site} site={site} />
+      {site === "" ? <ChooseSite /> : <UsersOfSite key={site} site={site} />}
     </>
+  );
+}
+
+/** Choice of a site, which the address does not name. */
+function ChooseSite() {
+  return (
+    <div class="other-site">
+      <SiteSelect
+        label={t("users.site")}
+        names={useSiteNames()}
+        value=""
+        onChange={(site) => refine({ site })}
+      />
+    </div>
   );
 }
 

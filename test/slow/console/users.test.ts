@@ -44,4 +44,11 @@ describe("users of a site", () => {
     await page.getByText("The users of both sites are equal.").waitFor();
     expect(hut.users.named("bob")?.base_path).toBe("/music");
   });
+
+  test("are those of a site that is chosen, if the address names none", async () => {
+    const page = await console.enter("users");
+    await page.getByLabel("Site", { exact: true }).selectOption("home");
+    await page.locator("[data-user=ann]").getByText("/films").waitFor();
+    await expect.poll(() => page.url()).toContain("users?site=home");
+  });
 });

@@ -57,6 +57,7 @@ export const usersTexts = {
   "users.passwordKind": "Password of new users",
   "users.random": "A random password for each, shown once",
   "users.same": "The users of both sites are equal.",
+  "users.site": "Site",
   "users.lost": "Not copied",
 
   "userResult.created": "created",
