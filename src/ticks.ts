@@ -24,12 +24,11 @@ let last: Promise<unknown> = Promise.resolve();
  * Begins a job.
  *
  * @param signal ends the job: its next tick rejects with the reason of the signal.
- * @param longest maximum time per tick, in milliseconds. Default: 8.
  */
-export function createTicks(signal?: AbortSignal, longest = LONGEST): Ticks {
+export function createTicks(signal?: AbortSignal): Ticks {
   beginTick();
   return {
-    isDue: () => performance.now() - beginTick() >= longest,
+    isDue: () => performance.now() - beginTick() >= LONGEST,
     next: async () => {
       last = last.then(() => nextTick());
       await last;

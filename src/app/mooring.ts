@@ -93,7 +93,7 @@ export async function startMooring(config: Config, deps: MooringDeps): Promise<M
     reportInterceptor(observer, () => performance.now(), localizeFailure(localize)),
     authentication.interceptor,
     checkInterceptor(services.ledger, services.settings.line, services.databaseAwayFor),
-    ...(upstream === undefined ? [] : [upstreamInterceptor(upstream)]),
+    ...(upstream === undefined ? [] : [upstreamInterceptor(upstream, translations)]),
   ]);
   checkAccessOptions(methods);
   const slowReaders = new SlowReaders({

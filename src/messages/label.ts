@@ -24,8 +24,8 @@ const NONE: readonly string[] = Object.freeze([]);
 const DATA_FILE = new URL("../data/labels.json", import.meta.url);
 
 /** Reads the program's own labels. */
-export function readLabels(file: URL = DATA_FILE): Labels {
-  return createLabels(JSON.parse(readFileSync(file, "utf8")) as LabelFile);
+export function readLabels(): Labels {
+  return createLabels(JSON.parse(readFileSync(DATA_FILE, "utf8")) as LabelFile);
 }
 
 function createLabels({ words, names, options, groups }: LabelFile): Labels {

@@ -51,10 +51,7 @@ export interface Sealer {
  *   in the clear.
  * @throws FAILED_PRECONDITION when a key is too short.
  */
-export function createSealer(
-  keys: readonly (string | KeyObject)[],
-  random: (size: number) => Buffer = randomBytes,
-): Sealer {
+export function createSealer(keys: readonly (string | KeyObject)[]): Sealer {
   const derived = keys.map((key, at) => deriveSealingKey(key, at + 1));
   const [first] = derived;
   const byId = new Map(derived.map((key) => [key.id, key]));
@@ -66,7 +63,7 @@ export function createSealer(
     keyOf: (stored) => SEALED_V1.exec(stored)?.[1],
     needsReseal: (stored) => first !== undefined && SEALED_V1.exec(stored)?.[1] !== first.id,
     seal: (key, plaintext) =>
-      first === undefined ? escapePlain(plaintext) : encrypt(first, key, plaintext, random),
+      first === undefined ? escapePlain(plaintext) : encrypt(first, key, plaintext),
     open: (key, stored, name = key) => {
       if (!isSealed(stored)) return unescapePlain(stored);
       const [, id = "", body = ""] = SEALED_V1.exec(stored) ?? [];
@@ -88,13 +85,8 @@ function unescapePlain(stored: string): string {
   return stored.startsWith(ESCAPE) ? stored.slice(ESCAPE.length) : stored;
 }
 
-function encrypt(
-  { id, secret }: SealingKey,
-  key: string,
-  plaintext: string,
-  random: (size: number) => Buffer,
-): string {
-  const nonce = random(NONCE_BYTES);
+function encrypt({ id, secret }: SealingKey, key: string, plaintext: string): string {
+  const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, secret, nonce).setAAD(boundTo(id, key));
   const sealed = Buffer.concat([
     nonce,

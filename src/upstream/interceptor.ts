@@ -15,12 +15,7 @@ import { type Caller, createGrant, SCOPES } from "../access/grant.ts";
 import type { Call } from "../gateway/call.ts";
 import type { Violation } from "../messages/error.ts";
 import { denied, errorDetails, failedPrecondition } from "../messages/error.ts";
-import {
-  chooseLanguage,
-  createTranslations,
-  type Language,
-  type Translate,
-} from "../messages/language.ts";
+import { chooseLanguage, type Language, type Translate } from "../messages/language.ts";
 import { message as sentence, type Text, textIn } from "../messages/message.ts";
 import { TOKEN_KEY } from "../settings/token.ts";
 import { MASK } from "../settings/value.ts";
@@ -105,7 +100,7 @@ export async function admitVisitor(visitor: Visitor | Promise<Visitor>): Promise
  */
 export function upstreamInterceptor(
   behind: Upstream,
-  translations: (language: Language) => Translate = createTranslations(),
+  translations: (language: Language) => Translate,
 ): Interceptor {
   const show = createUpstreamView();
   return (next) => async (request) => {
