@@ -51,3 +51,11 @@ test.each(words)("no Chinese text has %s: it is %s (%s)", (wrong) => {
 test.each(MEANINGS)("no Chinese text has %s: it is %s", (wrong) => {
   expect(placesOf((line) => wrong.test(line))).toEqual([]);
 });
+
+test("messages have Chinese quotes around commands and names", () => {
+  const file = join(ROOT, "src/data/i18n/zh-CN/errors.json");
+  const messages: Record<string, { text?: string }> = JSON.parse(readFileSync(file, "utf8"));
+  const texts = Object.entries(messages).flatMap(([name, { text = "" }]) => ({ name, text }));
+  expect(texts.length).toBeGreaterThan(500);
+  expect(texts.filter(({ text }) => text.includes('"'))).toEqual([]);
+});
