@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { programVersion } from "../../src/app/version.ts";
+import type { DeriveKey } from "../../src/archive/passphrase.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
 import { startService as startMooring } from "../wire/service.ts";
 import { type Ended, type RunOptions, run } from "./world.ts";
@@ -43,14 +44,22 @@ export function useService(env?: Record<string, string>): void {
   afterAll(() => service.remove());
 }
 
-/** Starts a service on a free port. */
-export async function startService(env: Record<string, string> = {}): Promise<Service> {
+/**
+ * Starts a service on a free port.
+ *
+ * @param deriveKey derivation of keys of archives, here and in its commands; default: without scrypt.
+ */
+export async function startService(
+  env: Record<string, string> = {},
+  deriveKey?: DeriveKey,
+): Promise<Service> {
   const folder = newDatabaseFolder();
   const open = (listen: string) =>
     startMooring({
       folder,
       // Commands on the database file write it themselves.
       version: programVersion(),
+      deriveKey,
       env: { MOORING_ADMIN_TOKEN: TOKEN, ...env, MOORING_LISTEN: listen },
     });
   let running = await open("127.0.0.1:0");
@@ -58,7 +67,7 @@ export async function startService(env: Record<string, string> = {}): Promise<Se
   const clientEnv = { MOORING_ADDRESS: address, MOORING_TOKEN: TOKEN };
   const stop = () => running.stop();
   const cli: Service["cli"] = (args, options = {}) =>
-    run(args, { cwd: folder, ...options, env: { ...clientEnv, ...options.env } });
+    run(args, { cwd: folder, deriveKey, ...options, env: { ...clientEnv, ...options.env } });
   return {
     address,
     folder,

@@ -2,6 +2,7 @@ import { PassThrough, Writable } from "node:stream";
 import { checkInProcess } from "../../src/app/check-process.ts";
 import { databases } from "../../src/app/database.ts";
 import { openOffline } from "../../src/app/offline.ts";
+import type { DeriveKey } from "../../src/archive/passphrase.ts";
 import { runCli } from "../../src/cli/cli.ts";
 import type { OutputStream, World } from "../../src/cli/world.ts";
 import { quickKey } from "../archive/text.ts";
@@ -17,6 +18,8 @@ export interface RunOptions {
   /** Typed lines, one for each prompt; a function runs before its answer. */
   readonly answers?: readonly (string | (() => Promise<string>))[];
   readonly world?: Partial<World>;
+  /** Derivation of keys of archives; default: without scrypt. */
+  readonly deriveKey?: DeriveKey | undefined;
 }
 
 /** Output and files of a finished command. */
@@ -35,6 +38,7 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
 /** The world of a command before its run. */
 export function start(args: readonly string[], options: RunOptions = {}) {
   const { env = {}, cwd = process.cwd(), stdin = "", terminal, answers = [] } = options;
+  const { deriveKey = quickKey } = options;
   const out: string[] = [];
   const err: string[] = [];
   const input = Object.assign(new PassThrough(), { isTTY: terminal !== undefined });
@@ -53,9 +57,9 @@ export function start(args: readonly string[], options: RunOptions = {}) {
     stdin: input,
     stdout: collector(out, terminal),
     stderr: collector(err, terminal, onPrompt),
-    openOffline: (config) => openOffline(config, quickKey),
+    openOffline: (config) => openOffline(config, deriveKey),
     databases,
-    checkBackup: (content, passphrase) => checkInProcess(content, passphrase, {}, quickKey),
+    checkBackup: (content, passphrase) => checkInProcess(content, passphrase, {}, deriveKey),
     now: Date.now,
     random: () => 0.5,
     pause: async () => undefined,

@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { deriveKey } from "../../../src/archive/passphrase.ts";
 import { builtProgram } from "../../built.ts";
 import { type Service, startService } from "../../cli/service.ts";
 import { startedMooring } from "../../process/mooring.ts";
@@ -74,7 +75,7 @@ const sharesOf = async (server: OpenList): Promise<readonly unknown[]> => {
 
 /** A Mooring beside the first server, with one of everything. */
 async function fill(): Promise<void> {
-  before = await startService();
+  before = await startService({}, deriveKey);
   const { cli } = before;
   const ok = async (...args: string[]): Promise<void> => {
     const { code, err } = await cli(args, { cwd: folder });
@@ -196,7 +197,7 @@ test("a backup is one file, and shows no secret", async () => {
 
 test("one restore brings everything back to a server that another Mooring has already", async () => {
   // The new server has the address and the token of the new machine.
-  after = await startService({ MOORING_ADMIN_TOKEN: TOKEN_AFTER });
+  after = await startService({ MOORING_ADMIN_TOKEN: TOKEN_AFTER }, deriveKey);
   const cli: Service["cli"] = (args) =>
     after.cli(args, { cwd: folder, env: { MOORING_TOKEN: TOKEN_AFTER } });
   await writeFile(join(folder, "spare-token"), spare.token);

@@ -9,6 +9,7 @@ import { SecretsMode } from "../../../gen/mooring/v1/backup_service_pb.js";
 import { ROOT } from "../../../src/access/grant.ts";
 import { checkInProcess } from "../../../src/app/check-process.ts";
 import { type LocalServices, startLocalServices } from "../../app/local-services.ts";
+import { quickKey } from "../../archive/text.ts";
 import { startStandIn } from "../../sites/stand-in.ts";
 import { startedForAll } from "../../started.ts";
 import { newDatabaseFolder } from "../../store/folder.ts";
@@ -100,7 +101,7 @@ test(`after each of ${KILLS} kills every named backup can be restored, no entry 
     const files = await readdir(join(place.folder, BACKUPS)).catch(() => []);
     for (const name of files.filter((each) => each.endsWith(".json") && !checked.has(each))) {
       const content = await readFile(join(place.folder, BACKUPS, name));
-      const { problem, counts } = await checkInProcess(content, PASSPHRASE);
+      const { problem, counts } = await checkInProcess(content, PASSPHRASE, {}, quickKey);
       expect([name, String(problem)]).toEqual([name, ""]);
       expect(counts).toMatchObject({ mounts: MOUNTS, rules: RULES, webhooks: WEBHOOKS, sites: 2 });
       checked.add(name);

@@ -5,6 +5,7 @@ import { checkInProcess } from "../../../src/app/check-process.ts";
 import { BackupService } from "../../../src/backups/service.ts";
 import { createFolderTarget } from "../../../src/backups/target/folder.ts";
 import { startLocalServices } from "../../app/local-services.ts";
+import { quickKey } from "../../archive/text.ts";
 import { BACKUPS, CHOICES, documentOf, ORIGIN, PASSPHRASE, USER } from "./loop.ts";
 
 const [, , folder = "", url = "", token = ""] = process.argv;
@@ -17,7 +18,7 @@ const backups = new BackupService({
   target: createFolderTarget(`${folder}/${BACKUPS}`),
   passphrase: PASSPHRASE,
   keep: { last: 3 },
-  check: (content, passphrase) => checkInProcess(content, passphrase),
+  check: (content, passphrase) => checkInProcess(content, passphrase, {}, quickKey),
   lease: { take: async () => async () => undefined },
   databaseId: services.databaseId,
   now: Date.now,
