@@ -48,54 +48,18 @@ export interface StateFeedDeps<S> {
 }
 
 export function createStateFeed<S>(deps: StateFeedDeps<S>): StateFeed<S> {
-  const { read, isCurrent = () => true, interval, stopping, ended } = deps;
+  const { interval, stopping, ended } = deps;
   const waiter = createWaiter();
-  let last: { readonly state: S } | undefined;
-  let isStale = true;
-  let reading: Promise<S> | undefined;
-  let waking: NodeJS.Timeout | undefined;
-  let isChanged = false;
+  const kept = createKeptState(deps);
+  const wake = oncePerGap(waiter.notify);
   let streams = 0;
   let polling: Periodic | undefined;
   let forgetting: NodeJS.Timeout | undefined;
 
-  const refresh = async (): Promise<S> => {
-    isStale = false;
-    try {
-      const state = await read(last?.state);
-      last = { state };
-      return state;
-    } catch (error) {
-      isStale = true;
-      throw error;
-    }
-  };
-  const isFresh = (): boolean => !isStale && last !== undefined && isCurrent(last.state);
-  const current = async (): Promise<S> => {
-    // A read in progress may have begun before the change that this call needs.
-    if (reading !== undefined) await reading;
-    if (last !== undefined && isFresh()) return last.state;
-    reading ??= refresh().finally(() => {
-      reading = undefined;
-    });
-    return reading;
-  };
-  const wake = (): void => {
-    isChanged = true;
-    // Changes within the gap wake the streams once, at its end.
-    if (waking !== undefined) return;
-    isChanged = false;
-    waiter.notify();
-    const due = (): void => {
-      waking = undefined;
-      if (isChanged) wake();
-    };
-    waking = setTimeout(due, GAP).unref();
-  };
   const poll = async (): Promise<void> => {
-    const before = last?.state;
-    isStale = true;
-    if ((await current()) !== before) waiter.notify();
+    const before = kept.last();
+    kept.changed();
+    if ((await kept.current()) !== before) waiter.notify();
   };
   const begin = (): void => {
     streams += 1;
@@ -109,15 +73,12 @@ export function createStateFeed<S>(deps: StateFeedDeps<S>): StateFeed<S> {
     void polling?.stop();
     polling = undefined;
     // Without streams nothing is read, and later changes of other processes are unknown.
-    if (interval !== undefined) isStale = true;
-    const forget = (): void => {
-      last = undefined;
-    };
-    forgetting = setTimeout(forget, KEPT).unref();
+    if (interval !== undefined) kept.changed();
+    forgetting = setTimeout(kept.forget, KEPT).unref();
   };
   return {
     changed: () => {
-      isStale = true;
+      kept.changed();
       if (streams > 0) wake();
     },
     async *watch(view, signal) {
@@ -125,13 +86,13 @@ export function createStateFeed<S>(deps: StateFeedDeps<S>): StateFeed<S> {
       begin();
       try {
         if (stopping.aborted) throw ended();
-        let seen = await current();
+        let seen = await kept.current();
         yield await view.first(seen);
         for (;;) {
           await waiting.next();
           if (signal.aborted) return;
           if (stopping.aborted) throw ended();
-          const next = await current();
+          const next = await kept.current();
           if (next === seen) continue;
           const message = await view.step(seen, next);
           seen = next;
@@ -143,6 +104,72 @@ export function createStateFeed<S>(deps: StateFeedDeps<S>): StateFeed<S> {
       }
     },
   };
+}
+
+/** State that is read when it is needed and was changed since the last read. */
+interface KeptState<S> {
+  current(): Promise<S>;
+  /** The state as it was last read; undefined: none is kept. */
+  last(): S | undefined;
+  /** Reports a change. */
+  changed(): void;
+  forget(): void;
+}
+
+function createKeptState<S>({
+  read,
+  isCurrent = () => true,
+}: Pick<StateFeedDeps<S>, "read" | "isCurrent">): KeptState<S> {
+  let last: { readonly state: S } | undefined;
+  let isStale = true;
+  let reading: Promise<S> | undefined;
+  const refresh = async (): Promise<S> => {
+    isStale = false;
+    try {
+      const state = await read(last?.state);
+      last = { state };
+      return state;
+    } catch (error) {
+      isStale = true;
+      throw error;
+    }
+  };
+  return {
+    current: async () => {
+      // A read in progress may have begun before the change that this call needs.
+      if (reading !== undefined) await reading;
+      if (last !== undefined && !isStale && isCurrent(last.state)) return last.state;
+      reading ??= refresh().finally(() => {
+        reading = undefined;
+      });
+      return reading;
+    },
+    last: () => last?.state,
+    changed: () => {
+      isStale = true;
+    },
+    forget: () => {
+      last = undefined;
+    },
+  };
+}
+
+/** Calls a function at once, and once at the end of the gap after that if it is requested meanwhile. */
+function oncePerGap(work: () => void): () => void {
+  let waiting: NodeJS.Timeout | undefined;
+  let isRequested = false;
+  const run = (): void => {
+    isRequested = true;
+    if (waiting !== undefined) return;
+    isRequested = false;
+    work();
+    const due = (): void => {
+      waiting = undefined;
+      if (isRequested) run();
+    };
+    waiting = setTimeout(due, GAP).unref();
+  };
+  return run;
 }
 
 /** State of named items. An item is the same object until it changes. */
