@@ -55,6 +55,7 @@ export function compare(
   { state, snapshot, hash }: { state: SiteState; snapshot: Snapshot; hash: Fingerprint },
 ): Comparison[] {
   const selected = createSelection(site);
+  const context = { site, state, snapshot, hash, selected };
   const known = new Map(rows.filter(isKnown).map((row) => [row.key, row]));
   const found: Comparison[] = [];
   for (const item of snapshot.of(SETTINGS).items()) {
@@ -66,7 +67,7 @@ export function compare(
     const overridden = Object.hasOwn(site.overrides, key);
     const wanted = ownValue(site.overrides, key) ?? item.value;
     const drifted = state.appliedRevision > 0 && item.revision <= state.appliedRevision;
-    const { sync, note: reason = note } = syncStatusOf(item, wanted, row, drifted);
+    const { sync, note: reason = note } = syncStatusOf(item, wanted, row, drifted, context);
     found.push({
       key,
       sync,
@@ -95,47 +96,60 @@ export function compare(
     });
   }
   return found;
+}
 
-  function syncStatusOf(
-    item: SettingItem,
-    wanted: string,
-    row: SiteRow | undefined,
-    drifted: boolean,
-  ): { readonly sync: SyncStatus; readonly note?: Text } {
-    const { key } = item;
-    if (row === undefined) return { sync: "missing", note: message("KEY_UNKNOWN_TO_SITE") };
-    if (isSameValue(key, wanted, row.value)) return { sync: "same" };
-    if (!selected(key, item.group)) return { sync: "excluded" };
-    const held = ownValue(state.held, key);
-    if (
-      held !== undefined &&
-      held.revision === item.revision &&
-      !Object.hasOwn(site.overrides, key)
-    )
-      return { sync: "pinned", note: held.reason };
-    const refused = ownValue(state.refused, key);
-    if (refused !== undefined && hash.isOf(refused.hash, wanted) === true)
-      return { sync: "refused", note: refused.reason };
-    if (drifted && ownValue(state.fights, key)?.left)
-      return { sync: "flapping", note: message("FLAPPING") };
-    return { sync: "differs" };
-  }
+/** What decides about the status of a key. */
+interface Context {
+  readonly site: Site;
+  readonly state: SiteState;
+  readonly snapshot: Snapshot;
+  readonly hash: Fingerprint;
+  /** Reports whether the patterns of the site select a key. */
+  readonly selected: ReturnType<typeof createSelection>;
+}
 
-  function isSameValue(key: string, wanted: string, there: string): boolean {
-    if (wanted === there) return true;
-    const definition = snapshot.get(SETTINGS, key)?.definition;
-    // The site's value has the same meaning.
-    if (definition !== undefined && normalizeStoredValue(definition, there) === wanted) return true;
-    const { trimmed, listed } = keyPolicyOf(key);
-    if (trimmed && wanted.trim() === there.trim()) return true;
-    if (ownValue(listed, wanted) === there) return true;
-    const mark = ownValue(state.rewritten, key);
-    return (
-      mark !== undefined &&
-      hash.isOf(mark.sent, wanted) === true &&
-      hash.isOf(mark.got, there) === true
-    );
-  }
+function syncStatusOf(
+  item: SettingItem,
+  wanted: string,
+  row: SiteRow | undefined,
+  drifted: boolean,
+  context: Context,
+): { readonly sync: SyncStatus; readonly note?: Text } {
+  const { key } = item;
+  const { site, state, hash, selected } = context;
+  if (row === undefined) return { sync: "missing", note: message("KEY_UNKNOWN_TO_SITE") };
+  if (isSameValue(key, wanted, row.value, context)) return { sync: "same" };
+  if (!selected(key, item.group)) return { sync: "excluded" };
+  const held = ownValue(state.held, key);
+  if (held !== undefined && held.revision === item.revision && !Object.hasOwn(site.overrides, key))
+    return { sync: "pinned", note: held.reason };
+  const refused = ownValue(state.refused, key);
+  if (refused !== undefined && hash.isOf(refused.hash, wanted) === true)
+    return { sync: "refused", note: refused.reason };
+  if (drifted && ownValue(state.fights, key)?.left)
+    return { sync: "flapping", note: message("FLAPPING") };
+  return { sync: "differs" };
+}
+
+function isSameValue(
+  key: string,
+  wanted: string,
+  there: string,
+  { state, snapshot, hash }: Context,
+): boolean {
+  if (wanted === there) return true;
+  const definition = snapshot.get(SETTINGS, key)?.definition;
+  // The site's value has the same meaning.
+  if (definition !== undefined && normalizeStoredValue(definition, there) === wanted) return true;
+  const { trimmed, listed } = keyPolicyOf(key);
+  if (trimmed && wanted.trim() === there.trim()) return true;
+  if (ownValue(listed, wanted) === there) return true;
+  const mark = ownValue(state.rewritten, key);
+  return (
+    mark !== undefined &&
+    hash.isOf(mark.sent, wanted) === true &&
+    hash.isOf(mark.got, there) === true
+  );
 }
 
 /** Reports whether the site defines a setting: others have flag 3. */

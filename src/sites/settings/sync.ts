@@ -52,42 +52,73 @@ export interface SettingSync extends Pick<KindSync<Site>, "reconcile" | "isDue" 
 
 /** Adds settings to the reconciler of sites. */
 export function createSettingSync(sync: Sync<Site>, deps: SettingSyncDeps): SettingSync {
-  const { registry, ledger, hash, now } = deps;
   let isUpstreamHeld = deps.holdsUpstream === true;
-  const { read = READ_INTERVAL, reread = REREAD_INTERVAL } = deps.times ?? {};
+  const round: RunRound = (job, options) => attemptRound(job, options, deps);
+  const kind = sync.add(createAdapter(round, () => isUpstreamHeld, deps));
+  const exclusive: SettingSync["exclusive"] = (siteId, work) =>
+    kind.exclusive(siteId, (job) => work({ ...job, round: (options) => round(job, options) }));
+  return {
+    exclusive,
+    round: (site, options) =>
+      exclusive(site.id, (job) => {
+        options.signal?.throwIfAborted();
+        return job.round(options);
+      }),
+    releaseUpstream: () => {
+      isUpstreamHeld = false;
+    },
+    reconcile: kind.reconcile,
+    isDue: kind.isDue,
+    changed: kind.changed,
+  };
+}
 
-  const round = (job: Job<Site>, options: RoundOptions): Promise<Round> =>
-    job.attempt(
-      async (release) => {
-        const { site } = job;
-        const before = registry.state(site.id);
-        const snapshot = ledger.snapshot();
-        const client = createSettingClient(job.client);
-        const found = await runRound(site, before, options, { client, hash, now, snapshot });
-        release();
-        const isFront = site.upstream && site.mode === "follow" && options.aim === "push";
-        const { maxValueBytes } = deps;
-        const done = isFront
-          ? await adoptRefused(found, { ledger, snapshot, maxValueBytes, now })
-          : found;
-        const isPatient = options.actor === "sites" && !site.upstream;
-        const isRecorded = await registry.record(site.id, done.state, done.events, { isPatient });
-        // Another process has written the state, which is used instead. Calls wait for the refusals.
-        const { replaced } = done.state;
-        if (!isRecorded && replaced !== before.replaced)
-          await registry.record(site.id, { ...registry.state(site.id), replaced });
-        if (isRecorded) for (const event of done.events) deps.onEvent(site, event);
-        return { ...done, isRecorded, site };
-      },
-      ({ isRecorded, results, comparisons, site }) => {
-        if (!isRecorded) return { requeueAfter: 0, replans: true };
-        const isOpen = site.mode === "follow" && comparisons.some(({ sync }) => sync === "differs");
-        const hasPushed = results.length > 0;
-        return { requeueAfter: hasPushed || isOpen ? reread : read, replans: hasPushed };
-      },
-    );
+type RunRound = (job: Job<Site>, options: RoundOptions) => Promise<Round>;
 
-  const adapter: Adapter<Site> = {
+/** Runs a round of a site, and stores its state. @throws SiteFailure, which is stored. */
+function attemptRound(
+  job: Job<Site>,
+  options: RoundOptions,
+  { registry, ledger, hash, now, maxValueBytes, onEvent, times = {} }: SettingSyncDeps,
+): Promise<Round> {
+  const { read = READ_INTERVAL, reread = REREAD_INTERVAL } = times;
+  return job.attempt(
+    async (release) => {
+      const { site } = job;
+      const before = registry.state(site.id);
+      const snapshot = ledger.snapshot();
+      const client = createSettingClient(job.client);
+      const found = await runRound(site, before, options, { client, hash, now, snapshot });
+      release();
+      const isFront = site.upstream && site.mode === "follow" && options.aim === "push";
+      const done = isFront
+        ? await adoptRefused(found, { ledger, snapshot, maxValueBytes, now })
+        : found;
+      const isPatient = options.actor === "sites" && !site.upstream;
+      const isRecorded = await registry.record(site.id, done.state, done.events, { isPatient });
+      // Another process has written the state, which is used instead. Calls wait for the refusals.
+      const { replaced } = done.state;
+      if (!isRecorded && replaced !== before.replaced)
+        await registry.record(site.id, { ...registry.state(site.id), replaced });
+      if (isRecorded) for (const event of done.events) onEvent(site, event);
+      return { ...done, isRecorded, site };
+    },
+    ({ isRecorded, results, comparisons, site }) => {
+      if (!isRecorded) return { requeueAfter: 0, replans: true };
+      const isOpen = site.mode === "follow" && comparisons.some(({ sync }) => sync === "differs");
+      const hasPushed = results.length > 0;
+      return { requeueAfter: hasPushed || isOpen ? reread : read, replans: hasPushed };
+    },
+  );
+}
+
+/** Settings as a kind of records of the reconciler. */
+function createAdapter(
+  round: RunRound,
+  isUpstreamHeld: () => boolean,
+  { registry, ledger, now, onEvent, position }: SettingSyncDeps,
+): Adapter<Site> {
+  return {
     concurrency: CONCURRENCY,
     failureOf: (siteId): Failure | undefined => {
       const { error, failures, nextTry } = registry.state(siteId);
@@ -109,12 +140,12 @@ export function createSettingSync(sync: Sync<Site>, deps: SettingSyncDeps): Sett
         error: { kind, message, since },
       };
       await registry.record(site.id, state, isFirst ? [event] : [], { isPatient: true });
-      if (isFirst) deps.onEvent(site, event);
+      if (isFirst) onEvent(site, event);
     },
     reconcile: async (job) => {
       const { id, mode } = job.site;
       const { error, appliedRevision } = registry.state(id);
-      const { revision, setting } = deps.position;
+      const { revision, setting } = position;
       // Nothing to do: another round has pushed the revision, or it changes no setting.
       const newest = Math.min(setting, ledger.snapshot().revision);
       if (!job.isDue && error === undefined && appliedRevision >= newest) {
@@ -122,25 +153,8 @@ export function createSettingSync(sync: Sync<Site>, deps: SettingSyncDeps): Sett
           await registry.record(id, { ...registry.state(id), appliedRevision: revision });
         return;
       }
-      if (job.site.upstream && isUpstreamHeld) return;
+      if (job.site.upstream && isUpstreamHeld()) return;
       await round(job, { aim: mode === "follow" ? "push" : "read", actor: "sites" });
     },
-  };
-  const kind = sync.add(adapter);
-  const exclusive: SettingSync["exclusive"] = (siteId, work) =>
-    kind.exclusive(siteId, (job) => work({ ...job, round: (options) => round(job, options) }));
-  return {
-    exclusive,
-    round: (site, options) =>
-      exclusive(site.id, (job) => {
-        options.signal?.throwIfAborted();
-        return job.round(options);
-      }),
-    releaseUpstream: () => {
-      isUpstreamHeld = false;
-    },
-    reconcile: kind.reconcile,
-    isDue: kind.isDue,
-    changed: kind.changed,
   };
 }
