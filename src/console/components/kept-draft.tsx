@@ -1,5 +1,5 @@
-import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { effect, type Signal, useSignal } from "@preact/signals";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { keep, keptInput } from "../api/kept.ts";
 import { list } from "../i18n/format.ts";
 import { t } from "../i18n/language.ts";
@@ -44,12 +44,20 @@ export function useKeptDraft<D>(format: DraftFormat<D>): KeptDraft<D> {
   const [restored] = useState(() => restore(format));
   const draft = useSignal<D>(restored?.draft ?? format.initial());
   const lost = useSignal(restored?.secrets);
-  useSignalEffect(() => {
-    // Until they change, the stored inputs name the secrets that were lost.
-    if (draft.value === restored?.draft) return;
-    const isEdited = format.changes(draft.value).length > 0;
-    keep(format.name, isEdited ? format.write(draft.value) : undefined);
-  });
+  const latest = useRef(format);
+  latest.current = format;
+  // Stored at once: `useSignalEffect` waits for a frame, and the page may be left before it.
+  useLayoutEffect(
+    () =>
+      effect(() => {
+        // Until they change, the stored inputs name the secrets that were lost.
+        if (draft.value === restored?.draft) return;
+        const { name, changes, write } = latest.current;
+        const isEdited = changes(draft.value).length > 0;
+        keep(name, isEdited ? write(draft.value) : undefined);
+      }),
+    [draft, restored],
+  );
   const forget = (): void => {
     lost.value = undefined;
     keep(format.name, undefined);

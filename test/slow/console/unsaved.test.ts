@@ -126,6 +126,22 @@ describe("unsaved inputs of the form of a", () => {
     expect(await stores(page)).not.toContain("bob");
   });
 
+  test("mount stay if its page is left at the moment of a key press", async () => {
+    const page = await console.enter("history");
+    await visit(page, "mount?name=cloud");
+    await page.locator("#item-username").waitFor();
+    await page.evaluate(`{
+      const field = document.querySelector("#item-username");
+      field.value = "eve";
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+      history.pushState(null, "", "/console/history");
+      dispatchEvent(new PopStateEvent("popstate"));
+    }`);
+    await page.locator(".revision").first().waitFor();
+    await visit(page, "mount?name=cloud");
+    await expect.poll(() => page.locator("#item-username").inputValue()).toBe("eve");
+  });
+
   test("site are not saved over a newer state", async () => {
     const page = await console.enter("sites?name=harbour&edit=1");
     const dialog = page.getByRole("dialog");
