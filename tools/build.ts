@@ -20,16 +20,22 @@ const source = join(root, "src");
  * Keeps the paths of source files, which the program uses to find other files, and which a bundle
  * would change.
  */
-const keepPlaces: Plugin = {
-  name: "keep-places",
-  transform: (code, id) => {
-    if (!id.startsWith(source) || !code.includes("import.meta.")) return null;
-    const place = relative(source, id);
-    return code
-      .replaceAll("import.meta.dirname", `(import.meta.dirname + "/${dirname(place)}")`)
-      .replaceAll("import.meta.url", `new URL("${place}", import.meta.url)`);
-  },
-};
+function keepPlaces(format: "cjs" | "es"): Plugin {
+  const [folder, url] =
+    format === "es"
+      ? ["import.meta.dirname", "import.meta.url"]
+      : ["__dirname", 'process.getBuiltinModule("node:url").pathToFileURL(__filename)'];
+  return {
+    name: "keep-places",
+    transform: (code, id) => {
+      if (!id.startsWith(source) || !code.includes("import.meta.")) return null;
+      const place = relative(source, id);
+      return code
+        .replaceAll("import.meta.dirname", `(${folder} + "/${dirname(place)}")`)
+        .replaceAll("import.meta.url", `new URL("${place}", ${url})`);
+    },
+  };
+}
 
 const BUILT_IN = "\0built-in:";
 
@@ -111,6 +117,11 @@ function asciiOnly(code: string): string {
   return code.replace(/[^\0-\x7f]/g, escaped);
 }
 
+/** The function that app/code-cache.ts runs. The sources are ECMAScript modules, which are strict. */
+function asFunction(code: string): string {
+  return `(function(exports,require,module,__filename,__dirname){"use strict";${code}\n})\n`;
+}
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { "when-changed": { type: "boolean", default: false } },
@@ -143,29 +154,44 @@ async function build(): Promise<void> {
   const { rolldown } = await import("rolldown");
   const few = fewFiles();
   await using bundle = await rolldown({
-    input: { main: join(source, "main.ts") },
+    input: { program: join(source, "app/program.ts") },
     platform: "node",
     external: EXTERNAL,
-    plugins: [keepPlaces, builtInsOnDemand, few.plugin],
+    plugins: [keepPlaces("cjs"), builtInsOnDemand, few.plugin],
     // Warnings about code of other packages are hidden.
     logLevel: "silent",
   });
   const { output } = await bundle.write({
     dir: join(target, "src"),
-    entryFileNames: "[name].js",
-    chunkFileNames: "[name]-[hash].js",
+    // Loaded by app/code-cache.ts.
+    format: "cjs",
+    entryFileNames: "[name].cjs",
+    chunkFileNames: "[name]-[hash].cjs",
     codeSplitting: { groups: few.groups },
     // A third of the text, which V8 keeps in memory; lines and names stay readable in stack traces.
     comments: false,
   });
   for (const file of output)
     if (file.type === "chunk")
-      writeFileSync(join(target, "src", file.fileName), asciiOnly(file.code));
+      writeFileSync(join(target, "src", file.fileName), asFunction(asciiOnly(file.code)));
+  await buildFirstFile();
   cpSync(join(source, "data"), join(target, "src/data"), { recursive: true });
   cpSync(join(root, "package.json"), join(target, "package.json"));
   const program = output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
   const page = await buildConsole(join(target, "src/console"));
   writeFileSync(LAST, licences([...program, ...page]));
+}
+
+/** Builds the file that loads the others. */
+async function buildFirstFile(): Promise<void> {
+  const { rolldown } = await import("rolldown");
+  await using bundle = await rolldown({
+    input: { main: join(source, "app/packaged.ts") },
+    platform: "node",
+    plugins: [keepPlaces("es"), builtInsOnDemand],
+    logLevel: "silent",
+  });
+  await bundle.write({ dir: join(target, "src"), entryFileNames: "[name].js", comments: false });
 }
 
 /** Licences of the packages in the bundle, which require this. */

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { flushCompileCache } from "node:module";
 import { availableParallelism } from "node:os";
 import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promises";
 import { cliVariables } from "../cli/world.ts";
@@ -142,8 +141,6 @@ async function work(config: Config): Promise<void> {
   releaseWhenIdle();
   // Node.js loads its Fetch API at the first use, 30 ms in the first call that fails (ConnectError).
   setTimeout(() => Reflect.get(globalThis, "Headers"), 1_000).unref();
-  // The cache is also written at the exit, but a process may be killed.
-  setTimeout(flushCompileCache, 5_000).unref();
 }
 
 function printToken(token: string, { database }: Config): void {

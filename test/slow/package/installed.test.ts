@@ -155,7 +155,7 @@ describe("the folder for Linux x64", () => {
     expect(names).toEqual(expect.arrayContaining(["node", "better-sqlite3", "fastify", "pino"]));
     expect(names).not.toContain("vitest");
     expect(names).not.toContain("rolldown");
-    const programs = globSync("lib/src/**/*.js", { cwd: folder });
+    const programs = globSync("lib/src/**/*.{js,cjs}", { cwd: folder });
     expect(programs.length).toBeGreaterThan(5);
     for (const file of programs) expect(text(file), file).not.toContain(ROOT);
   });
