@@ -480,7 +480,8 @@ describe("when the application closes", () => {
     const app = fastify();
     const methods = [events, lines].flatMap((desc) => (desc ? [streaming(desc, silent)] : []));
     await app.register(restGateway, { methods, streams: { patience: 1 } });
-    const request = get(`${await listen(app)}${path}`, { headers });
+    // A kept connection would hold up the end of the server.
+    const request = get(`${await listen(app)}${path}`, { headers, agent: false });
     const [response] = await once(request, "response");
     const received: Buffer[] = [];
     response.on("data", (piece: Buffer) => received.push(piece));
