@@ -1,9 +1,10 @@
 import { create, toBinary } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ServerReflectionRequestSchema } from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { startedForAll } from "../started.ts";
 import { enveloped } from "./raw/cuttable.ts";
 import { type Answer, askHttp2, saying, textOf } from "./raw/refusal.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 
 const question = enveloped(
   Buffer.from(
@@ -26,29 +27,19 @@ const ways = [
   ["Connect JSON", "connect+json", "v1", false],
 ] as const;
 
+/** Services by their mode; with a port for gRPC or without. */
+const servicesOf = (env: Readonly<Record<string, string>>) => {
+  const start = (mode: string) =>
+    startedForAll(() => startService({ env: { ...env, MOORING_REFLECTION: mode } }));
+  return new Map(["on", "token", "off"].map((mode) => [mode, start(mode)]));
+};
+const onePort = servicesOf({});
+const ownPort = servicesOf({ MOORING_GRPC_LISTEN: "127.0.0.1:0" });
+
 describe.each(ways)("reflection over %s", (_name, type, version, alone) => {
-  const services = new Map<string, TestService>();
-
-  beforeAll(async () => {
-    for (const mode of ["on", "token", "off"])
-      services.set(
-        mode,
-        await startService({
-          env: {
-            MOORING_REFLECTION: mode,
-            ...(alone ? { MOORING_GRPC_LISTEN: "127.0.0.1:0" } : {}),
-          },
-        }),
-      );
-  });
-
-  afterAll(async () => {
-    for (const service of services.values()) await service.stop();
-  });
-
   const ask = (mode: string, headers = {}, ...sent: [undefined?]): Promise<Answer> => {
     const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
-    const { grpcPort = 0, port = 0 } = services.get(mode) ?? {};
+    const { grpcPort = 0, port = 0 } = (alone ? ownPort : onePort).get(mode) ?? {};
     const all = { ":method": "POST", ":path": path, "content-type": `application/${type}` };
     const body = sent.length === 0 ? requestBytes() : undefined;
     return askHttp2(type === "grpc" ? grpcPort : port, { ...all, ...headers }, body);
