@@ -7,7 +7,6 @@ import { requestedKeys } from "../../records/requested-keys.ts";
 import { onSite } from "../../sites/on-site.ts";
 import type { Site } from "../../sites/site.ts";
 import { pathOn } from "../../sites/site-choice.ts";
-import { compareResults } from "../adopt.ts";
 import type { MountChanges } from "../changes.ts";
 import type { Mount } from "../mount.ts";
 import type { MountService } from "../mount-service.ts";
@@ -15,6 +14,7 @@ import type { MountView } from "../mount-view.ts";
 import { isFailing } from "../site/plan.ts";
 import type { MountRegistry } from "../site/registry.ts";
 import type { MountSync } from "../site/sync.ts";
+import { planOfSync } from "../site/sync-plan.ts";
 import type { Status } from "../status.ts";
 import type { ListTargets } from "./test.ts";
 
@@ -35,7 +35,7 @@ export function compareMounts(
   return async (name, signal) => {
     const site = await changes.siteNamed(name);
     const round = await onSite(sync.read(site.id), signal);
-    return compareResults(round, site, view.wantedOf(site), registry.records(site.id));
+    return planOfSync(round, site, view.wantedOf(site), registry.records(site.id));
   };
 }
 
