@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import { constants, Script } from "node:vm";
@@ -107,5 +107,14 @@ function writeCode(place: string, code: Buffer): void {
     renameSync(temporary, place);
   } catch {
     // As without write access to the folder: the next start compiles again.
+    removeQuietly(temporary);
+  }
+}
+
+function removeQuietly(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // Nothing was written there.
   }
 }

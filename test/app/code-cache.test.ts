@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createCodeLoader } from "../../src/app/code-cache.ts";
@@ -103,6 +103,15 @@ describe("compiled code", () => {
     writeFileSync(join(place.folder, "add.cjs"), asFunction(ADD.replace("+", "-")));
     expect(sum(place)).toBe(-1);
     expect(stored(place)).toHaveLength(2);
+  });
+
+  test("leaves no part of a file behind if it cannot be stored", () => {
+    const place = saved();
+    const [path = ""] = stored(place);
+    rmSync(path);
+    mkdirSync(path);
+    expect(sum(place)).toBe(5);
+    expect(stored(place)).toEqual([path]);
   });
 
   test("is not kept without a folder, or if it cannot be written", () => {
