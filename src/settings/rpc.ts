@@ -18,7 +18,7 @@ import type { Changed } from "../ledger/writer.ts";
 import { rejectViolations } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
-import { message } from "../messages/message.ts";
+import { message, type Text } from "../messages/message.ts";
 import { describeChange } from "./change.ts";
 import type { Skipped } from "./item.ts";
 import { SETTINGS } from "./kind.ts";
@@ -50,16 +50,16 @@ export function settingImpl(
     rights: rights(context),
   });
   const pending = createPendingReply(pendingSites, sayIn);
-  const skipped = (settings: readonly Skipped[], context: HandlerContext) => {
-    if (settings.length === 0) return [];
-    const say = sayIn(context);
-    return settings.map(({ key, reason }) => ({ key, reason: say(reason) }));
-  };
-  const noticeOf = (settings: readonly Skipped[], dryRun: boolean, context: HandlerContext) => {
-    const keys = settings.filter(({ isOutdated }) => isOutdated === true).map(({ key }) => key);
-    if (keys.length === 0) return "";
-    const words = message("NEWER_VALUES_STAY", { keys: listed(keys) });
-    return sayIn(context)(dryRun ? words : message("OTHERS_WERE_SAVED", { words }));
+  /** Counts a dry run with values for masked secrets. */
+  const noteGuesses = (
+    inputs: readonly Pick<SettingInput, "key" | "value">[],
+    context: HandlerContext,
+  ): void => {
+    const { isMasked } = rights(context);
+    const subjects = inputs
+      .filter(({ key, value }) => isHidden(snapshot().get(SETTINGS, key), value, isMasked))
+      .map(({ key }) => key);
+    if (subjects.length > 0) audit.note(dryRunOf(context, subjects));
   };
   return {
     ...readImpl(service, audit, translations),
@@ -72,21 +72,16 @@ export function settingImpl(
         expectedRevision: await expectedRevision(service.line, request),
         dryRun,
       });
-      const reply = create(SaveSettingsResponseSchema, {
+      const say = sayIn(context);
+      const { result } = changed;
+      if (dryRun) noteGuesses(inputs, context);
+      return create(SaveSettingsResponseSchema, {
         revision: BigInt(changed.revision),
-        skipped: skipped(changed.result, context),
-        notice: noticeOf(changed.result, dryRun, context),
+        skipped: result.map(({ key, reason: why }) => ({ key, reason: say(why) })),
+        notice: say(noticeOf(result, dryRun)),
         pendingSites: dryRun ? [] : pending(context),
+        ...(dryRun && { preview: create(SettingChangesSchema, { changes: changesOf(changed) }) }),
       });
-      if (!dryRun) return reply;
-      reply.preview = create(SettingChangesSchema, { changes: changesOf(changed) });
-      const subjects = inputs
-        .filter(({ key, value }) =>
-          isHidden(snapshot().get(SETTINGS, key), value, rights(context).isMasked),
-        )
-        .map(({ key }) => key);
-      if (subjects.length > 0) audit.note(dryRunOf(context, subjects));
-      return reply;
     },
     deleteSetting: async (request, context) => {
       const { key, reason, expectedEtag } = request;
@@ -138,6 +133,14 @@ const NAMED = 10;
 
 function listed(keys: readonly string[]): string {
   return `${keys.slice(0, NAMED).join(", ")}${keys.length > NAMED ? " …" : ""}`;
+}
+
+/** Notice about outdated values that stayed as they are; empty: none did. */
+function noticeOf(settings: readonly Skipped[], dryRun: boolean): Text {
+  const keys = settings.filter(({ isOutdated }) => isOutdated === true).map(({ key }) => key);
+  if (keys.length === 0) return "";
+  const words = message("NEWER_VALUES_STAY", { keys: listed(keys) });
+  return dryRun ? words : message("OTHERS_WERE_SAVED", { words });
 }
 
 function changesOf({ commit }: Changed<unknown>) {
