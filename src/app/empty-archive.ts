@@ -54,6 +54,7 @@ export async function openEmptyArchive(
       sites,
       drivers,
       declared: createDeclared(),
+      running: [],
       deriveKey,
     }),
     close: async () => {

@@ -4,6 +4,7 @@ import type { Catalogue } from "../drivers/catalogue.ts";
 import { openCatalogue } from "../drivers/driver.ts";
 import type { RecordKind } from "../history/kind.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
+import type { RunningSite } from "../mounts/effect.ts";
 import { mountsKind } from "../mounts/history-kind.ts";
 import { MOUNTS, mountsByName } from "../mounts/kind.ts";
 import type { Mount } from "../mounts/mount.ts";
@@ -21,6 +22,8 @@ export interface OfflineMounts {
   readonly kind: RecordKind;
   /** The kind, to restore mounts: reads the states on sites. */
   restorable(): Promise<RecordKind>;
+  /** Sites to whose servers a service brings changes of mounts: reads the states on sites. */
+  running(): Promise<readonly RunningSite[]>;
 }
 
 export function openOfflineMounts(
@@ -44,7 +47,16 @@ export function openOfflineMounts(
     nameOf: nameByPath(mounts),
     sites: () => sites,
   };
+  const readRunning = async (): Promise<readonly RunningSite[]> => {
+    const { wantedOf } = createRuleView({ snapshot });
+    return (await runningSites(sites.stored, store.mountStates)).map(({ id, name }) => ({
+      id,
+      name,
+      opensWhenMoved: createMoving(wantedOf({ id })),
+    }));
+  };
   return {
+    running: readRunning,
     kind: mountsKind({
       ...known,
       running: () => [],
@@ -52,12 +64,7 @@ export function openOfflineMounts(
       managedBy: () => undefined,
     }),
     restorable: async () => {
-      const { wantedOf } = createRuleView({ snapshot });
-      const running = (await runningSites(sites.stored, store.mountStates)).map(({ id, name }) => ({
-        id,
-        name,
-        opensWhenMoved: createMoving(wantedOf({ id })),
-      }));
+      const running = await readRunning();
       return mountsKind({
         ...known,
         running: () => running,

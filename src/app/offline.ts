@@ -28,6 +28,7 @@ import { createKinds } from "../history/kinds.ts";
 import { createRestore, type Restore } from "../history/restore.ts";
 import { historyImpl } from "../history/rpc.ts";
 import { createWebhookRegistry } from "../incidents/webhook/registry.ts";
+import type { RunningSite } from "../mounts/effect.ts";
 import { MOUNTS, mountRules, mountsByName } from "../mounts/kind.ts";
 import { rulesKind } from "../rules/history-kind.ts";
 import { folderRules, RULES, rulesByPath } from "../rules/kind.ts";
@@ -98,6 +99,7 @@ export async function openOffline(config: Config, deriveKey?: DeriveKey): Promis
       sites,
       drivers,
       declared,
+      running: await mounts.running(),
       deriveKey,
     });
     const { definitionOf } = services;
@@ -127,7 +129,10 @@ export async function openOffline(config: Config, deriveKey?: DeriveKey): Promis
   }
 }
 
-/** Archives of a database that nothing serves: no server gets anything before the next start. */
+/**
+ * Archives of a database without a service in this process. Another one may serve it: effects of
+ * imported mounts on running servers are named.
+ */
 export async function openOfflineArchive(
   config: Config,
   {
@@ -136,6 +141,7 @@ export async function openOfflineArchive(
     sites,
     drivers,
     declared,
+    running,
     deriveKey,
   }: {
     readonly store: Store;
@@ -143,6 +149,8 @@ export async function openOfflineArchive(
     readonly sites: SiteRegistry;
     readonly drivers: Catalogue;
     readonly declared: Declared;
+    /** Sites to whose servers a running service brings imported mounts. */
+    readonly running: readonly RunningSite[];
     readonly deriveKey?: DeriveKey | undefined;
   },
 ): Promise<Archive> {
@@ -159,7 +167,7 @@ export async function openOfflineArchive(
       list: async (_grant, names) =>
         chosenOf([...mountsByName(services.ledger.snapshot().of(MOUNTS)).values()], names),
       managedBy: (name) => declared.by("mounts", name),
-      running: () => [],
+      running: () => running,
     },
     rules: {
       list: async (_grant, paths) => {

@@ -14,7 +14,7 @@ import { choice } from "../config/value.ts";
 import { SERVER_OWN_KEYS } from "../settings/server-own.ts";
 import { type Arguments, counted, listItems } from "./argument.ts";
 import type { CommandRun } from "./command.ts";
-import { confirmed, replacedSecretsOf } from "./effect.ts";
+import { confirmed, effectLine, replacedSecretsOf } from "./effect.ts";
 import { CliFailure, EXIT, usage } from "./failure.ts";
 import { existsAlready, writeNewFile } from "./file.ts";
 import { longCall } from "./long-call.ts";
@@ -179,6 +179,9 @@ export async function importArchive(
   await (run.args.is("json")
     ? run.output.json(ImportArchiveResponseSchema, reply)
     : writeReport(run, reply));
+  if (run.args.is("dry-run"))
+    for (const effect of reply.results.flatMap((result) => result.effects))
+      run.notice(effectLine(effect));
   endImport(run, reply);
 }
 

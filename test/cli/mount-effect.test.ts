@@ -147,6 +147,30 @@ describe("a change that removes or disables a mount of a running server", () => 
     await expect.poll(() => home.storages.row("/dav")).toBeUndefined();
   });
 
+  test.each([
+    ["import", "plain.json"],
+    ["apply", "plain.yaml"],
+  ])("is named and refused by %s of the database file", async (command, file) => {
+    const mount = { name: "rest", path: "/rest", driver: "Local", disabled: true, sites: ["home"] };
+    const config = { root_folder_path: "/srv" };
+    const archive = { format: "mooring-archive", version: 1, mounts: [{ ...mount, config }] };
+    const { name: _, ...declared } = { ...mount, config };
+    await writeFile(join(service.folder, "plain.json"), JSON.stringify(archive));
+    await writeFile(
+      join(service.folder, "plain.yaml"),
+      JSON.stringify({ version: 1, mounts: { rest: declared } }),
+    );
+    for (const where of [[], ["--database", service.database]]) {
+      const preview = command === "apply" ? ["plan", file] : [command, file, "--dry-run"];
+      const dry = await cli([...preview, ...where]);
+      expect(dry.out + dry.err).toContain("on home, /rest is disabled");
+      const refused = await cli([command, file, ...where]);
+      expect(refused).toMatchObject({ code: 4 });
+      expect(refused.err).toContain("on home, /rest is disabled");
+    }
+    expect(home.storages.row("/rest")).toMatchObject({ status: "work", disabled: false });
+  });
+
   test("is refused when a site would begin to follow", async () => {
     await cli(["site", "set", "home", "mode=observe"]);
     await cli(["mount", "set", "rest", "sites=pier"]);
