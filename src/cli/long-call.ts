@@ -38,7 +38,7 @@ export async function longCall<T>(
     return await call({ ...timeLimit(run, timeoutMs), signal: ended.signal });
   } catch (error) {
     if (ended.signal.aborted)
-      throw new CliFailure(EXIT.failed, `${work} was ended by Ctrl-C; ${interruptNote}`);
+      throw new CliFailure(EXIT.failed, `${work} was interrupted; ${interruptNote}`);
     throw isUnanswered(error) ? new UnansweredCall(error, interruptNote) : error;
   } finally {
     forget();

@@ -64,13 +64,13 @@ test("Ctrl-C ends the call, and the error has its note", async () => {
   interrupt();
   await expect(result).rejects.toMatchObject({
     exitCode: 1,
-    message: "restore was ended by Ctrl-C; parts that were complete stay",
+    message: "restore was interrupted; parts that were complete stay",
   });
 });
 
 test.each([
-  [["backup", "create"], /^mooring backup: backup was ended by Ctrl-C; "mooring backup list"/],
-  [["export"], /^mooring export: export was ended by Ctrl-C; nothing was written/],
+  [["backup", "create"], /^mooring backup: backup was interrupted; "mooring backup list"/],
+  [["export"], /^mooring export: export was interrupted; nothing was written/],
 ])("Ctrl-C ends the command %j", async (args, message) => {
   const onInterrupt = (listener: () => void) => {
     listener();
