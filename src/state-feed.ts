@@ -1,5 +1,6 @@
 import { memoize } from "./memoize.ts";
 import { type Periodic, startPeriodic } from "./periodic.ts";
+import { createTicks } from "./ticks.ts";
 import { createWaiter } from "./waiter.ts";
 
 /** Minimum time between two wakes of the streams after changes, in milliseconds. */
@@ -87,7 +88,11 @@ export function createStateFeed<S>(deps: StateFeedDeps<S>): StateFeed<S> {
       try {
         if (stopping.aborted) throw ended();
         let seen = await kept.current();
-        yield await view.first(seen);
+        const first = await view.first(seen);
+        // One stream begins in each tick: the whole state may be large, and many may begin at once.
+        await createTicks().next();
+        if (signal.aborted) return;
+        yield first;
         for (;;) {
           await waiting.next();
           if (signal.aborted) return;

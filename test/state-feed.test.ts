@@ -5,6 +5,7 @@ import {
   createView,
   type StateFeedDeps,
 } from "../src/state-feed.ts";
+import { ticksDuring } from "./ticks-during.ts";
 
 interface Item {
   readonly name: string;
@@ -58,6 +59,28 @@ test("all streams of a view share one read and one message of each state", async
   expect(new Set(second).size).toBe(1);
   expect(second[0]).toEqual({ changed: ["b"], removed: ["a"] });
   expect(count).toEqual({ reads: 2, messages: 2 });
+});
+
+test("many streams that begin at once leave the event loop to other work", async () => {
+  const { open } = start();
+  const streams = Array.from({ length: 20 }, () => open());
+  const { ticks, result } = await ticksDuring(() =>
+    Promise.all(streams.map((stream) => stream.next())),
+  );
+  expect(result.map((first) => first?.changed)).toEqual(streams.map(() => ["a"]));
+  expect(ticks).toBeGreaterThanOrEqual(19);
+});
+
+test("a stream that ends before it begins sends nothing", async () => {
+  const { open } = start();
+  const streams = Array.from({ length: 3 }, () => open());
+  const firsts = streams.map(async (stream) => {
+    const first = await stream.next();
+    for (const { end } of streams) end();
+    return first;
+  });
+  const sent = (await Promise.all(firsts)).filter((first) => first !== undefined);
+  expect(sent).toEqual([{ changed: ["a"], removed: [] }]);
 });
 
 test("a stream that opens after a change shows it, even while an earlier read runs", async () => {
