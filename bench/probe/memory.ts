@@ -40,7 +40,7 @@ export const idleMemory: Experiment = {
       rows: [...rows, ["Mooring after the load", ...partsOf(mooring)]],
       verdicts: [
         limited("Mooring", own / 1e6, " MB", 95),
-        limited("Mooring after the load", loaded / 1e6, " MB", 120),
+        limited("Mooring after the load", loaded / 1e6, " MB", 110),
       ],
     };
   },
