@@ -38,6 +38,13 @@ export function redact(text: string, secrets: readonly string[]): string {
   return hidden === undefined ? REDACTED : withoutRanges(read, hidden);
 }
 
+/**
+ * Bytes of UTF-8 that are five printable characters, the shortest secret with an escape: what has
+ * none is no text.
+ */
+const TEXT =
+  /(?:[\x20-\x7e]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}){5}/;
+
 type Range = readonly [start: number, end: number];
 
 /** @returns undefined when the text has too many decoded forms. */
@@ -60,7 +67,7 @@ function hiddenRanges(text: string, matcher: Matcher): readonly Range[] | undefi
     matcher.find(view.bytes, hide);
     if (isText) findCredentials(characters, hide);
     // Most words are no base64: nothing can be encoded in what they decode to.
-    if (depth === MAX_DEPTH || !/[\x20-\x7e]{6}/.test(characters)) return;
+    if (depth === MAX_DEPTH || !TEXT.test(characters)) return;
     for (const unescaped of unescapeView(view)) search(unescaped, depth + 1, isText);
     for (const run of decodeRuns(view)) {
       if (decoded > MAX_DECODED) return;

@@ -85,6 +85,29 @@ test("a secret is removed in every chain of three encodings", () => {
   );
 });
 
+test.each(
+  ['密码"密码', '   \u{10000}A\u0302\u0301"', "a&密b", '\u{1F600}"\u{1F600}"', 'ab"c'].flatMap(
+    (text) =>
+      [
+        ["JSON", "hexadecimal"],
+        ["JSON of Go", "percent", "hexadecimal"],
+        ["JSON", "base64"],
+        ["HTML names", "base64url"],
+        ["HTML as Go writes it", "percent", "base64"],
+      ].map((chain) => ({ text, chain })),
+  ),
+)(
+  "a short secret with an escape is removed from what base64 and digits encode: %j",
+  ({ text, chain }) => {
+    const encoded = chain.reduce((form, name) => ENCODINGS[name]?.(form) ?? form, text);
+    for (const sentence of [`failed init storage: ${encoded}`, `x${encoded}x refused`]) {
+      const shown = redact(sentence, [text]);
+      expect(shown).toContain(REDACTED);
+      expect(shown).not.toContain(encoded.replace(/=+$/, ""));
+    }
+  },
+);
+
 describe("real messages", () => {
   test.each([
     [
