@@ -54,7 +54,7 @@ const WORK = { memory: 100, ping: 250 };
  * Bounds for streams that begin with a message of 3 MB: each round has a new one in three encodings,
  * which garbage collection frees later. A message for each stream would be 300 MB a round.
  */
-const STREAMS = { memory: 128, ping: 250 };
+const STREAMS = { memory: 160, ping: 250 };
 /** Memory of 2,000 mounts with texts of 1 kB, their history, and 1,000 incidents, in MB. */
 const STORED = 40;
 
