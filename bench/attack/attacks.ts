@@ -50,11 +50,6 @@ const MEMORY = { memory: 60 };
 const STEADY = { ...MEMORY, ping: 250 };
 /** Bounds for messages that are decoded, several at a time, in ticks of at most 20 ms. */
 const WORK = { memory: 100, ping: 250 };
-/**
- * Bounds for streams that begin with a message of 3 MB: each round has a new one in three encodings,
- * which garbage collection frees later. A message for each stream would be 300 MB a round.
- */
-const STREAMS = { memory: 160, ping: 250 };
 /** Memory of 2,000 mounts with texts of 1 kB, their history, and 1,000 incidents, in MB. */
 const STORED = 40;
 
@@ -179,7 +174,7 @@ export const attacks: readonly AttackCase[] = [
       title: `100 streams of ${method.name} of one token, 2,000 mounts, 1,000 incidents`,
       attack: manyStreams(method),
       token: true as const,
-      bounds: { ...STREAMS, stored: STORED },
+      bounds: { ...WORK, stored: STORED },
       seconds: [15, 30] as const,
     })),
   ...Object.entries(hostileLists).map(([name, { title, lists }]) => ({

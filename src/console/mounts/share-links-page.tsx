@@ -1,7 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { DriverInfo } from "../../../gen/mooring/v1/driver_pb.js";
 import type { MountResult } from "../../../gen/mooring/v1/mount_pb.js";
-import type { ShareProblem } from "../../client/share-text.ts";
 import { catalogue, catalogueFailure, followCatalogue } from "../api/drivers.ts";
 import { mountService } from "../api/mounts.ts";
 import { Button } from "../components/button.tsx";
@@ -16,7 +15,6 @@ import { pagesTexts } from "../i18n/en/pages.ts";
 import { recordsTexts } from "../i18n/en/records.ts";
 import { sharesTexts } from "../i18n/en/shares.ts";
 import { addMessages, t } from "../i18n/language.ts";
-import type { MessageKey } from "../i18n/messages.ts";
 import { type ChosenSites, NO_SITE } from "../records/chosen-sites.ts";
 import { SiteChoice } from "../records/site-choice.tsx";
 import { href } from "../shell/location.ts";
@@ -28,16 +26,6 @@ import { type LineMounts, mountsOf, otherItems, shareItem } from "./share-links.
 import "./mounts.css";
 
 addMessages(mountsTexts, pagesTexts, recordsTexts, sharesTexts);
-
-const PROBLEMS: Readonly<Record<ShareProblem, MessageKey>> = {
-  noAddress: "shares.noAddress",
-  otherProvider: "shares.otherProvider",
-  noShare: "shares.noShare",
-  unknownPart: "shares.unknownPart",
-  unclearCode: "shares.unclearCode",
-  noCode: "shares.noCode",
-  repeated: "shares.repeated",
-};
 
 /** New mounts of one driver, one for each pasted share link, saved in one revision after a preview. */
 export default function ShareLinksPage() {
@@ -174,7 +162,7 @@ function RefusedLines({ of }: { readonly of: LineMounts["refused"] }) {
       <ul class="share-lines">
         {of.map(({ line, problem }) => (
           <li key={`${line} ${problem}`}>
-            {t("shares.line", { line, problem: t(PROBLEMS[problem]) })}
+            {t("shares.line", { line, problem: t(`shares.${problem}`) })}
           </li>
         ))}
       </ul>

@@ -265,7 +265,7 @@ describe("the console", () => {
     for (const [name, added] of Object.entries(pages)) {
       expect(added, name).toBeGreaterThan(500);
       // The page of a mount needs four services, and the forms of all drivers.
-      expect(added, name).toBeLessThanOrEqual(name === "mount" ? 32_000 : 27_000);
+      expect(added, name).toBeLessThanOrEqual(name === "mount" ? 32_000 : 26_000);
     }
   });
 
