@@ -172,7 +172,7 @@ export async function startServices(config: Config, deps: ServicesDeps): Promise
 /** Answer about a visitor before the upstream is opened. */
 const NOT_YET: Visitor = { kind: "silent", words: "the service is starting" };
 
-/** What is kept of calls and of the data: the audit with its checkpoints, and the backups. */
+/** Audit with its checkpoints, and backups. */
 async function openAuditAndBackups(
   config: Config,
   {

@@ -30,7 +30,7 @@ const EXIT_OF: Readonly<Record<Code, ExitCode>> = {
 export class UnansweredCall extends Error {
   override readonly name = "UnansweredCall";
   override readonly cause: ConnectError;
-  /** What may have been done, or how to see it. */
+  /** Part of the message: what the call may have changed, or the command that shows it. */
   readonly note: string;
 
   constructor(cause: ConnectError, note: string) {

@@ -22,7 +22,7 @@ export interface MountSource {
   readonly pendingSites: PendingSites;
 }
 
-/** What the methods of MountService need to read requests and to make replies. */
+/** Dependencies of the methods of MountService. */
 export type MountReply = ReturnType<typeof createMountReply>;
 
 /** @param audit counts reads of secrets in the clear, and dry runs with values for masked ones. */

@@ -22,7 +22,7 @@ export interface RuleSource {
   readonly pendingSites: PendingSites;
 }
 
-/** What the methods of RuleService need to make replies. */
+/** Dependencies of the methods of RuleService. */
 export type RuleReply = ReturnType<typeof createRuleReply>;
 
 /** @param audit counts reads of secrets in the clear, and dry runs with values for masked ones. */

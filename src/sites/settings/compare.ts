@@ -98,7 +98,7 @@ export function compare(
   return found;
 }
 
-/** What decides about the status of a key. */
+/** Inputs of the status of a key. */
 interface Context {
   readonly site: Site;
   readonly state: SiteState;
