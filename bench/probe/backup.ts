@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Experiment, type Lab, verdictOf } from "../experiment.ts";
 import { addCustomSettings, callAdmin, type Mooring, startMooring } from "../mooring.ts";
 import { peakBytes, resetPeak } from "../proc.ts";
-import { readsWhile } from "../read-time.ts";
+import { readsWhile, timeReads } from "../read-time.ts";
 import { decimal } from "../report.ts";
 import { median, quantile } from "../statistics.ts";
 import type { CrowdSite } from "./crowd.ts";
@@ -19,6 +19,8 @@ const BATCH = 500;
 const REST = 11_000;
 /** Interval of reads in milliseconds: one after the other would take much of the core. */
 const EVERY = 10;
+/** Reads of the idle service before each call. */
+const IDLE_READS = 2_000;
 
 /** Backups of a whole service, and their restores into empty ones. */
 export const backupAndRestore: Experiment = {
@@ -48,6 +50,7 @@ export const backupAndRestore: Experiment = {
     await crowd.stop();
     const megabytes = ({ growth }: Timed): number => growth / 1e6;
     const p99 = ({ reads }: Timed): number => quantile(reads, 0.99);
+    const ratio = (one: Timed): number => p99(one) / quantile(one.idle, 0.99);
     const longest = ({ reads }: Timed): number => Math.max(...reads);
     const row = (what: string, of: (one: Timed) => number): string[] => [
       what,
@@ -59,6 +62,7 @@ export const backupAndRestore: Experiment = {
       rows: [
         row("seconds", secondsOf),
         row("memory at the peak, more than before, MB", megabytes),
+        row("a read of the idle service, 99 %, ms", ({ idle }) => quantile(idle, 0.99)),
         row("a read meanwhile, 99 %, ms", p99),
         row("longest read meanwhile, ms", longest),
       ],
@@ -66,7 +70,13 @@ export const backupAndRestore: Experiment = {
         verdictOf("a backup with its check", backups.map(secondsOf), " s", { atMost: 5 }),
         verdictOf("a restore", restores.map(secondsOf), " s", { atMost: 5 }),
         verdictOf("memory for a backup", backups.map(megabytes), " MB", { atMost: 64 }),
-        verdictOf("memory for a restore", restores.map(megabytes), " MB", { atMost: 110 }),
+        verdictOf("memory for a restore", restores.map(megabytes), " MB", { atMost: 64 }),
+        verdictOf("reads during a backup, 99 %, against idle", backups.map(ratio), " ×", {
+          atMost: 5,
+        }),
+        verdictOf("reads during a restore, 99 %, against idle", restores.map(ratio), " ×", {
+          atMost: 5,
+        }),
         verdictOf("longest read during a backup", backups.map(longest), " ms", { atMost: 250 }),
         verdictOf("longest read during a restore", restores.map(longest), " ms", { atMost: 250 }),
       ],
@@ -154,6 +164,8 @@ interface Timed {
   readonly seconds: number;
   /** Resident memory of the service at its peak beyond that before, without other processes, in bytes. */
   readonly growth: number;
+  /** Durations of reads before the call, in milliseconds. */
+  readonly idle: readonly number[];
   /** Durations of reads during the call, in milliseconds. */
   readonly reads: readonly number[];
 }
@@ -166,10 +178,11 @@ function secondsOf({ seconds }: Timed): number {
 async function timed(mooring: Mooring, call: () => Promise<void>): Promise<Timed> {
   const { pid } = mooring.server;
   await sleep(REST);
+  const idle = await timeReads(mooring, IDLE_READS);
   resetPeak(pid);
   const before = peakBytes(pid);
   const began = performance.now();
   const { reads } = await readsWhile(mooring, call(), EVERY);
   const seconds = (performance.now() - began) / 1e3;
-  return { seconds, growth: peakBytes(pid) - before, reads };
+  return { seconds, growth: peakBytes(pid) - before, idle, reads };
 }
