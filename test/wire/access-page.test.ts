@@ -1,5 +1,5 @@
 import { Code } from "@connectrpc/connect";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
@@ -14,13 +14,10 @@ const names = Array.from({ length: COUNT }, (_, at) => `p${String(at).padStart(2
 const service = startedForAll(startService);
 /** All tokens, newest first. */
 let ids: readonly string[];
-let ended: string;
 beforeAll(async () => {
   const root = as(service.port);
   for (const name of names.toReversed()) await give(root, ["settings:read"], [], name);
   ids = (await root.access.listTokens({})).tokens.map(({ id }) => id);
-  ended = ids[4] ?? "";
-  await root.access.revokeToken({ id: ended });
 });
 
 const rest = async (path: string) => {
@@ -38,31 +35,17 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
       readonly next_page_token: string;
     };
 
-  test("pages of any size have each token once, newest first", async () => {
-    for (const pageSize of [1, 7, COUNT - 1, COUNT, COUNT + 1, 2_000_000_000]) {
-      const found: string[] = [];
-      let pageToken = "";
-      let pages = 0;
-      do {
-        const { tokens, next_page_token: next } = await page(listTokens, { pageSize, pageToken });
-        expect(tokens.length).toBeLessThanOrEqual(pageSize);
-        found.push(...tokens.map(({ id }) => id));
-        pageToken = next;
-        pages += 1;
-      } while (pageToken !== "");
-      expect(found).toEqual(ids);
-      expect(pages).toBe(Math.ceil(COUNT / pageSize));
-    }
-  });
-
-  test("pages of principals are ordered by name", async () => {
+  test("a page continues the one before: tokens newest first, principals by name", async () => {
+    const { tokens, next_page_token: pageToken } = await page(listTokens, { pageSize: 20 });
+    const rest = await page(listTokens, { pageSize: 20, pageToken });
+    expect([...tokens, ...rest.tokens].map(({ id }) => id)).toEqual(ids);
+    expect(rest.next_page_token).toBe("");
     const first = await page(listPrincipals, { pageSize: 20 });
     const second = await page(listPrincipals, { pageSize: 20, pageToken: first.next_page_token });
     expect([first, second].map(({ principals }) => principals.map(({ name }) => name))).toEqual([
       names.slice(0, 20),
       names.slice(20),
     ]);
-    expect(second.next_page_token).toBe("");
   });
 
   test.each([
@@ -79,52 +62,26 @@ describe.each(sharedPortTransports)("over $name", ({ open }) => {
   });
 });
 
-test("filters apply before pages", async () => {
-  const { access } = as(service.port);
-  const first = await access.listTokens({ active: true, pageSize: 4 });
-  const second = await access.listTokens({
-    active: true,
-    pageSize: 4,
-    pageToken: first.nextPageToken,
-  });
-  expect([...first.tokens, ...second.tokens].map(({ id }) => id)).toEqual(
-    ids.filter((id) => id !== ended).slice(0, 8),
-  );
-  expect(await access.listTokens({ principal: "p03", pageSize: 1 })).toMatchObject({
-    tokens: [{ principal: "p03" }],
-    nextPageToken: "",
-  });
-});
-
 test("a token created in between shifts nothing, and the next page continues at its place", async () => {
   const other = await startService();
-  try {
-    const root = as(other.port);
-    for (const name of names) await give(root, ["settings:read"], [], name);
-    const before = (await root.access.listTokens({})).tokens.map(({ id }) => id);
-    const first = await root.access.listTokens({ pageSize: 10 });
-    await give(root, ["settings:read"], [], "later");
-    await root.access.revokeToken({ id: first.tokens.at(-1)?.id ?? "" });
-    const second = await root.access.listTokens({ pageToken: first.nextPageToken });
-    expect([...first.tokens, ...second.tokens].map(({ id }) => id)).toEqual(before);
-  } finally {
-    await other.stop();
-  }
+  onTestFinished(other.stop);
+  const root = as(other.port);
+  for (const name of names) await give(root, ["settings:read"], [], name);
+  const before = (await root.access.listTokens({})).tokens.map(({ id }) => id);
+  const first = await root.access.listTokens({ pageSize: 10 });
+  await give(root, ["settings:read"], [], "later");
+  await root.access.revokeToken({ id: first.tokens.at(-1)?.id ?? "" });
+  const second = await root.access.listTokens({ pageToken: first.nextPageToken });
+  expect([...first.tokens, ...second.tokens].map(({ id }) => id)).toEqual(before);
 });
 
 test("over REST the former path answers a bare list, and another path the next page token", async () => {
   const whole = await rest("tokens");
   expect(whole.data).toHaveLength(COUNT);
-  const page = await rest("tokens/list?page_size=20");
-  expect(page).toMatchObject({ code: 200, data: { next_page_token: expect.any(String) } });
-  const { tokens, next_page_token: next } = page.data as {
-    tokens: { id: string }[];
-    next_page_token: string;
-  };
-  const last = await rest(`tokens/list?page_size=20&page_token=${encodeURIComponent(next)}`);
-  expect(last.data).toMatchObject({ next_page_token: "" });
-  const { tokens: others } = last.data as { tokens: { id: string }[] };
-  expect([...tokens, ...others].map(({ id }) => id)).toEqual(ids);
+  expect(await rest("tokens/list?page_size=20")).toMatchObject({
+    code: 200,
+    data: { next_page_token: expect.stringMatching(/./) },
+  });
   const people = await rest("principals/list?page_size=1");
   expect(people.data).toMatchObject({ principals: [{ name: "p00" }], next_page_token: "p00" });
   expect((await rest("principals")).data).toHaveLength(COUNT);

@@ -8,7 +8,7 @@ import { among, fails, refused, replies, type Step, type WireCase, wireCase } fr
 const { listSettings, listDefaultSettings, getSetting, batchGetSettings } = SettingService.method;
 
 /** Members that every setting has (docs/rest-contract.md, section 2.4). */
-const SETTING = {
+export const SETTING = {
   key: expect.any(String),
   value: expect.any(String),
   help: expect.any(String),
