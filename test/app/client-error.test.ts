@@ -1,14 +1,9 @@
 import { connect } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type GatewayServer, startGateway } from "../gateway/gateway-server.ts";
+import { expect, test } from "vitest";
+import { startGateway } from "../gateway/gateway-server.ts";
+import { startedForAll } from "../started.ts";
 
-let gateway: GatewayServer;
-
-beforeAll(async () => {
-  gateway = await startGateway({ methods: [] });
-});
-
-afterAll(() => gateway.close());
+const gateway = startedForAll(() => startGateway({ methods: [] }));
 
 /** Sends raw bytes and reads until the connection ends. */
 async function exchange(text: string): Promise<string> {

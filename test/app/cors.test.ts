@@ -1,19 +1,10 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { defineRpc } from "../gateway/contract.ts";
-import { createHttp, echo, type GatewayServer, startGateway } from "../gateway/gateway-server.ts";
+import { createHttp, echo, gatewayOfTest } from "../gateway/gateway-server.ts";
 
-let gateway: GatewayServer | undefined;
-
-afterEach(async () => {
-  await gateway?.close();
-  gateway = undefined;
-});
-
-async function open(origins: "*" | string[]): Promise<GatewayServer> {
-  const rpc = { http: { get: "/x" }, rest: { reply: "REPLY_ENVELOPE" } };
-  gateway = await startGateway({ methods: [echo(defineRpc(rpc))], origins });
-  return gateway;
-}
+const rpc = { http: { get: "/x" }, rest: { reply: "REPLY_ENVELOPE" } };
+const open = (origins: "*" | string[]) =>
+  gatewayOfTest({ methods: [echo(defineRpc(rpc))], origins });
 
 const preflight = (origin: string) => ({
   method: "OPTIONS",

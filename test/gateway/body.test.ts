@@ -1,12 +1,13 @@
 import { connect } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { startedForAll } from "../started.ts";
 import { defineRpcs, type Rpc } from "./contract.ts";
 import {
   bodiesOf,
   echo,
   echoed,
-  type GatewayServer,
+  gatewayOfTest,
   type Sent,
   startGateway,
 } from "./gateway-server.ts";
@@ -25,13 +26,8 @@ const RPCS: Rpc[] = [
   { name: "Get", http: { get: "/get", responseBody }, rest },
 ];
 
-let gateway: GatewayServer;
-
-beforeAll(async () => {
-  gateway = await startGateway({ methods: defineRpcs(RPCS).map(echo), bounds: bodiesOf(4_096) });
-});
-
-afterAll(() => gateway.close());
+const methods = defineRpcs(RPCS).map(echo);
+const gateway = startedForAll(() => startGateway({ methods, bounds: bodiesOf(4_096) }));
 
 const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
   gateway.send(path, { method: "POST", body, headers });
@@ -140,13 +136,12 @@ test("an error message has no value of the body", async () => {
 });
 
 test("the number of values is limited", async () => {
-  const one = await startGateway({ methods: defineRpcs(RPCS).map(echo) });
+  const one = await gatewayOfTest({ methods });
   const numbers = (count: number): string => `{"numbers":[${"1,".repeat(count - 1)}1]}`;
   const sent = (count: number) => ({ method: "POST", body: numbers(count) });
   expect((await one.send("/whole", sent(99_998))).json).toMatchObject({ code: 200 });
   const message = "the body holds more than 100000 values";
   expect((await one.send("/whole", sent(100_001))).json).toMatchObject({ code: 400, message });
-  await one.close();
 });
 
 test("64 levels are accepted, also with brackets in strings", async () => {

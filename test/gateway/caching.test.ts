@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { create, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { acceptedCodings } from "../../src/gateway/coding.ts";
 import { defineRpc, defineRpcs, type Rpc } from "./contract.ts";
 import {
@@ -9,22 +9,10 @@ import {
   echo,
   echoed,
   type GatewayServer,
+  gatewayOfTest,
   type Reply,
-  startGateway,
   unary,
 } from "./gateway-server.ts";
-
-const gateways: GatewayServer[] = [];
-
-afterEach(async () => {
-  await Promise.all(gateways.splice(0).map((gateway) => gateway.close()));
-});
-
-async function open(options: Parameters<typeof startGateway>[0]): Promise<GatewayServer> {
-  const gateway = await startGateway(options);
-  gateways.push(gateway);
-  return gateway;
-}
 
 const READ: Partial<Rpc> = {
   http: { get: "/read", responseBody: "labels" },
@@ -34,13 +22,13 @@ const READ: Partial<Rpc> = {
 
 /** A read that returns the same message until `state.revision` changes, as services do. */
 async function openRead(
-  options: Parameters<typeof startGateway>[0] = {},
+  options: Parameters<typeof gatewayOfTest>[0] = {},
   size = 3_000,
 ): Promise<{ gateway: GatewayServer; state: { message: Message } }> {
   const desc = defineRpc(READ);
   const state = { message: revision(1n, size) };
   const method = unary(desc, () => state.message);
-  return { gateway: await open({ methods: [method], ...options }), state };
+  return { gateway: await gatewayOfTest({ methods: [method], ...options }), state };
 }
 
 function revision(number: bigint, size = 3_000): Message {
@@ -72,7 +60,7 @@ test("a read is not stored by default", async () => {
 test("replies of writing methods are not stored", async () => {
   const desc = defineRpc({ ...READ, reads: false, http: { post: "/write" } });
   const method = unary(desc, () => ({ revision: 7n }));
-  const gateway = await open({ methods: [method], cacheControl: () => "public" });
+  const gateway = await gatewayOfTest({ methods: [method], cacheControl: () => "public" });
   const reply = await gateway.send("/write", {
     method: "POST",
     headers: { "if-none-match": '"7"' },
@@ -150,7 +138,7 @@ test("short replies are not compressed", async () => {
 
 test("a message is encoded once", async () => {
   const { counted, reads } = countReads(revision(1n), "labels");
-  const gateway = await open({ methods: [unary(defineRpc(READ), () => counted)] });
+  const gateway = await gatewayOfTest({ methods: [unary(defineRpc(READ), () => counted)] });
   await gateway.send("/read");
   const once = reads();
   await gateway.send("/read");
@@ -164,7 +152,7 @@ test("a long list is encoded once for all requests", async () => {
   const fields: object = { names: Array.from({ length: 5_000 }, String), revision: 3n };
   const message = create(desc.output, fields as Record<string, never>);
   const { counted, reads } = countReads(message, "revision");
-  const gateway = await open({ methods: [unary(desc, () => counted)] });
+  const gateway = await gatewayOfTest({ methods: [unary(desc, () => counted)] });
   const replies = await Promise.all([1, 2, 3].map(() => gateway.send("/read")));
   expect(new Set(replies.map((reply) => reply.text)).size).toBe(1);
   expect(replies[0]?.headers.etag).toBe('"3"');
@@ -219,7 +207,10 @@ test.each<[string, unknown]>([
   ['"db.0"', { expected: "0" }],
   ["*", {}],
 ])("the if_match field is set from If-Match: %s", async (tag, expected) => {
-  const gateway = await open({ methods: defineRpcs(CONDITIONAL).map(echo), etagPrefix: "db." });
+  const gateway = await gatewayOfTest({
+    methods: defineRpcs(CONDITIONAL).map(echo),
+    etagPrefix: "db.",
+  });
   const sent = { method: "PUT", headers: { "if-match": tag } };
   expect(echoed(await gateway.send("/numeric", sent))).toEqual(expected);
 });
@@ -234,14 +225,20 @@ test.each([
   '"',
   '""',
 ])("409 is sent for If-Match: %s without a known revision", async (tag) => {
-  const gateway = await open({ methods: defineRpcs(CONDITIONAL).map(echo), etagPrefix: "db." });
+  const gateway = await gatewayOfTest({
+    methods: defineRpcs(CONDITIONAL).map(echo),
+    etagPrefix: "db.",
+  });
   const reply = await gateway.send("/numeric", { method: "PUT", headers: { "if-match": tag } });
   const message = expect.stringContaining("is not a revision of this database");
   expect(reply.json).toEqual({ code: 409, message, data: null });
 });
 
 test("a text field is set from a tag of another service unchanged", async () => {
-  const gateway = await open({ methods: defineRpcs(CONDITIONAL).map(echo), etagPrefix: "db." });
+  const gateway = await gatewayOfTest({
+    methods: defineRpcs(CONDITIONAL).map(echo),
+    etagPrefix: "db.",
+  });
   const textual = (tag: string) =>
     gateway.send("/textual", { method: "PUT", headers: { "if-match": tag } });
   expect(echoed(await textual('"db.a"'))).toEqual({ seen: "a" });
@@ -250,7 +247,7 @@ test("a text field is set from a tag of another service unchanged", async () => 
 });
 
 test("If-Match with several tags is refused", async () => {
-  const gateway = await open({ methods: defineRpcs(CONDITIONAL).map(echo) });
+  const gateway = await gatewayOfTest({ methods: defineRpcs(CONDITIONAL).map(echo) });
   const sent = { method: "PUT", headers: { "if-match": '"1", "2"' } };
   expect(echoed(await gateway.send("/numeric", sent))).toMatchObject({ code: 400 });
 });
@@ -258,10 +255,10 @@ test("If-Match with several tags is refused", async () => {
 test("a textual state is encoded in a tag and decoded", async () => {
   const desc = defineRpc({ ...READ, rest: { reply: "REPLY_ENVELOPE", etag: "version" } });
   const version = 'v1 "ä" 100%';
-  const read = await open({ methods: [unary(desc, () => ({ version }))] });
+  const read = await gatewayOfTest({ methods: [unary(desc, () => ({ version }))] });
   const { etag = "" } = (await read.send("/read")).headers;
   expect(etag).toMatch(/^"[\x21-\x7e]+"$/);
-  const write = await open({ methods: defineRpcs(CONDITIONAL).map(echo) });
+  const write = await gatewayOfTest({ methods: defineRpcs(CONDITIONAL).map(echo) });
   const sent = { method: "PUT", headers: { "if-match": etag } };
   expect(echoed(await write.send("/textual", sent))).toEqual({ seen: version });
 });
@@ -277,7 +274,7 @@ test("the prefix is read only for replies with a tag", async () => {
   ]);
   if (!untagged || !tagged) throw new Error("the test contract is incomplete");
   const methods = [unary(untagged, () => ({})), unary(tagged, () => revision(1n))];
-  const gateway = await open({ methods, etagPrefix });
+  const gateway = await gatewayOfTest({ methods, etagPrefix });
   const headers = { "if-match": "*", "if-none-match": "*" };
   expect((await gateway.send("/plain", { headers })).json).toMatchObject({ code: 200 });
   const message = "the database is not open yet";
@@ -286,6 +283,6 @@ test("the prefix is read only for replies with a tag", async () => {
 
 test("an empty textual state has no tag", async () => {
   const desc = defineRpc({ ...READ, rest: { etag: "version" } });
-  const gateway = await open({ methods: [unary(desc, () => ({}))] });
+  const gateway = await gatewayOfTest({ methods: [unary(desc, () => ({}))] });
   expect((await gateway.send("/read")).headers.etag).toBeUndefined();
 });

@@ -2,17 +2,11 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { create, type Message, toJson } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Call } from "../../src/gateway/call.ts";
 import { SlowReaders } from "../../src/transport/slow-reader.ts";
 import { defineRpc, type Rpc } from "./contract.ts";
-import { countReads, type GatewayServer, startGateway, streaming } from "./gateway-server.ts";
-
-const gateways: GatewayServer[] = [];
-
-afterEach(async () => {
-  await Promise.all(gateways.splice(0).map((gateway) => gateway.close()));
-});
+import { countReads, type GatewayServer, gatewayOfTest, streaming } from "./gateway-server.ts";
 
 const RPC: Partial<Rpc> = {
   http: { get: "/watch", responseBody: "word" },
@@ -22,15 +16,11 @@ const RPC: Partial<Rpc> = {
 
 type Watch = (request: Message, call: Call) => AsyncIterable<Message>;
 
-async function open(
+const open = (
   watch: Watch,
-  options: Parameters<typeof startGateway>[0] = {},
+  options: Parameters<typeof gatewayOfTest>[0] = {},
   rpc: Partial<Rpc> = RPC,
-): Promise<GatewayServer> {
-  const gateway = await startGateway({ methods: [streaming(defineRpc(rpc), watch)], ...options });
-  gateways.push(gateway);
-  return gateway;
-}
+) => gatewayOfTest({ methods: [streaming(defineRpc(rpc), watch)], ...options });
 
 function box(revision: number, word: string): Message {
   const fields = { revision: BigInt(revision), word };

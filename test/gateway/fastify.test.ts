@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { get } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { Code, ConnectError, createContextKey, createContextValues } from "@connectrpc/connect";
@@ -28,10 +27,7 @@ function application(options: FastifyServerOptions = {}): FastifyInstance {
   return app;
 }
 
-async function listen(app: FastifyInstance): Promise<string> {
-  await app.listen({ host: "127.0.0.1", port: 0 });
-  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
-}
+const listen = (app: FastifyInstance) => app.listen({ host: "127.0.0.1", port: 0 });
 
 /** Requests by Fastify's `inject`, which has no connection. */
 function injecting(app: FastifyInstance): Ask {

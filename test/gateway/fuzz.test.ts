@@ -1,9 +1,10 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { jsonErrorText } from "../../src/json-error.ts";
+import { startedForAll } from "../started.ts";
 import { defineRpc, defineRpcs, type Rpc } from "./contract.ts";
-import { echo, type GatewayServer, type Reply, startGateway, unary } from "./gateway-server.ts";
+import { echo, gatewayOfTest, type Reply, startGateway, unary } from "./gateway-server.ts";
 
 const rest = { reply: "REPLY_ENVELOPE" };
 
@@ -14,15 +15,9 @@ const RPCS: Rpc[] = [
 ];
 
 const reported: unknown[] = [];
-
-let gateway: GatewayServer;
-
-beforeAll(async () => {
-  const report = (error: unknown): void => void reported.push(error);
-  gateway = await startGateway({ methods: defineRpcs(RPCS).map(echo), report });
-});
-
-afterAll(() => gateway.close());
+const report = (error: unknown): void => void reported.push(error);
+const methods = defineRpcs(RPCS).map(echo);
+const gateway = startedForAll(() => startGateway({ methods, report }));
 
 function expectEnvelope(reply: Reply): void {
   expect(Object.keys(reply.json as object)).toEqual(["code", "message", "data"]);
@@ -97,7 +92,7 @@ test("the JSON of a reply is accepted as a request: round trip", async () => {
     http: { post: "/echo", body: "*", responseBody: "thing" },
     rest,
   });
-  const one = await startGateway({ methods: [unary(desc, (thing) => ({ thing }))] });
+  const one = await gatewayOfTest({ methods: [unary(desc, (thing) => ({ thing }))] });
   const thing = fc.record({
     text: fc.string(),
     small: fc.maxSafeInteger().map((value) => value | 0),
@@ -118,7 +113,6 @@ test("the JSON of a reply is accepted as a request: round trip", async () => {
     }),
     { numRuns: 100 },
   );
-  await one.close();
 });
 
 test("an error is found in exactly the texts that JSON.parse refuses, at its beginning", () => {

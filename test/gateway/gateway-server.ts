@@ -9,6 +9,7 @@ import {
   type Message,
   toJson,
 } from "@bufbuild/protobuf";
+import { onTestFinished } from "vitest";
 import { createHttpServer, type HttpServer } from "../../src/app/http-server.ts";
 import { restContract } from "../../src/app/routes.ts";
 import type { Call } from "../../src/gateway/call.ts";
@@ -68,6 +69,13 @@ export async function startGateway({
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** A gateway of one test. */
+export async function gatewayOfTest(options: GatewayServerOptions): Promise<GatewayServer> {
+  const gateway = await startGateway(options);
+  onTestFinished(gateway.close);
+  return gateway;
 }
 
 /** Fastify with only a gateway; it does not listen. */

@@ -1,9 +1,9 @@
-import type { AddressInfo } from "node:net";
 import { fastify } from "fastify";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { restGateway } from "../../src/gateway/gateway.ts";
+import { startedForAll } from "../started.ts";
 import { defineRpcs, type Rpc } from "./contract.ts";
-import { echo, send } from "./gateway-server.ts";
+import { echo } from "./gateway-server.ts";
 
 const responseBody = "word";
 
@@ -16,18 +16,14 @@ const RPCS: Rpc[] = [
   { name: "Thing", http: { get: "/thing", responseBody: "thing" } },
 ];
 
-const app = fastify();
-let port = 0;
-
-beforeAll(async () => {
-  await app.register(restGateway, { methods: defineRpcs(RPCS).map(echo) });
-  await app.listen({ host: "127.0.0.1", port: 0 });
-  port = (app.server.address() as AddressInfo).port;
+const app = startedForAll(async () => {
+  const started = fastify();
+  await started.register(restGateway, { methods: defineRpcs(RPCS).map(echo) });
+  return { inject: started.inject.bind(started), close: () => started.close() };
 });
-afterAll(() => app.close());
 
-async function ask(method: "GET" | "POST", url: string, body?: string): Promise<unknown> {
-  const { json } = await send(port, url, { method, body });
+async function ask(method: "GET" | "POST", url: string, payload?: string): Promise<unknown> {
+  const json = (await app.inject({ method, url, ...(payload && { payload }) })).json();
   return typeof json === "string" ? JSON.parse(json) : json;
 }
 
@@ -74,7 +70,7 @@ test("an empty body gives an empty message", async () => {
 });
 
 test("405 is google.rpc.Status with Allow", async () => {
-  const reply = await send(port, "/whole", { method: "PUT" });
-  expect([reply.status, reply.headers.allow]).toEqual([405, "POST, OPTIONS"]);
-  expect(reply.json).toMatchObject({ code: 12 });
+  const reply = await app.inject({ method: "PUT", url: "/whole" });
+  expect([reply.statusCode, reply.headers.allow]).toEqual([405, "POST, OPTIONS"]);
+  expect(reply.json()).toMatchObject({ code: 12 });
 });

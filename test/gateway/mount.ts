@@ -1,4 +1,3 @@
-import type { AddressInfo } from "node:net";
 import { fastify } from "fastify";
 import { onTestFinished } from "vitest";
 import { type RestHandlerOptions, restHandler } from "../../src/gateway/fetch.ts";
@@ -19,10 +18,9 @@ export const MOUNTS: readonly [name: string, mount: (options: MountOptions) => P
 async function mountPlugin({ prefix = "", ...options }: MountOptions): Promise<Ask> {
   const app = fastify({ forceCloseConnections: true });
   await app.register(restGateway, { ...options, prefix });
-  await app.listen({ host: "127.0.0.1", port: 0 });
   onTestFinished(async () => void (await app.close()));
-  const { port } = app.server.address() as AddressInfo;
-  return (path, init) => fetch(`http://127.0.0.1:${port}${path}`, withDuplex(init));
+  const address = await app.listen({ host: "127.0.0.1", port: 0 });
+  return (path, init) => fetch(`${address}${path}`, withDuplex(init));
 }
 
 function mountHandler(options: MountOptions): Ask {

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { startedForAll } from "../started.ts";
 import { defineRpcs, type Rpc } from "./contract.ts";
-import { echo, echoed, type GatewayServer, startGateway } from "./gateway-server.ts";
+import { echo, echoed, startGateway } from "./gateway-server.ts";
 
 const rest = { reply: "REPLY_ENVELOPE" };
 const responseBody = "word";
@@ -43,13 +44,7 @@ const RPCS: Rpc[] = [
   },
 ];
 
-let gateway: GatewayServer;
-
-beforeAll(async () => {
-  gateway = await startGateway({ methods: defineRpcs(RPCS).map(echo) });
-});
-
-afterAll(() => gateway.close());
+const gateway = startedForAll(() => startGateway({ methods: defineRpcs(RPCS).map(echo) }));
 
 test.each<[string, string, unknown]>([
   ["GET", "/", {}],

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { startedForAll } from "../started.ts";
 import { defineRpcs, type Rpc } from "./contract.ts";
-import { echo, echoed, type GatewayServer, startGateway } from "./gateway-server.ts";
+import { echo, echoed, startGateway } from "./gateway-server.ts";
 
 const rest = { reply: "REPLY_ENVELOPE" };
 const responseBody = "word";
@@ -44,13 +45,7 @@ const RPCS: Rpc[] = [
   { name: "Nothing", http: { get: "/nothing", responseBody }, rest, input: "Nothing" },
 ];
 
-let gateway: GatewayServer;
-
-beforeAll(async () => {
-  gateway = await startGateway({ methods: defineRpcs(RPCS).map(echo) });
-});
-
-afterAll(() => gateway.close());
+const gateway = startedForAll(() => startGateway({ methods: defineRpcs(RPCS).map(echo) }));
 
 test.each<[string, string, unknown]>([
   ["a string", "/plain?text=a", { text: "a" }],

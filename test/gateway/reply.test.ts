@@ -1,17 +1,12 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import type { Call } from "../../src/gateway/call.ts";
 import { ENVELOPE_CODE } from "../../src/gateway/failure.ts";
+import { startedForAll } from "../started.ts";
 import { defineRpcs, type Rpc } from "./contract.ts";
-import {
-  bodiesOf,
-  type Fields,
-  type GatewayServer,
-  startGateway,
-  unary,
-} from "./gateway-server.ts";
+import { bodiesOf, type Fields, gatewayOfTest, startGateway, unary } from "./gateway-server.ts";
 
 const envelope = { reply: "REPLY_ENVELOPE" };
 
@@ -33,23 +28,16 @@ const RPCS: Rpc[] = [
   { name: "BareNames", http: { get: "/bare/names", responseBody: "names" } },
 ];
 
-let gateway: GatewayServer;
-let real: GatewayServer;
 let answer: (call: Call) => Fields | Promise<Fields>;
 const reported: unknown[] = [];
-
-beforeAll(async () => {
-  const methods = defineRpcs(RPCS).map((desc) => unary(desc, (_, call) => answer(call)));
-  const report = (error: unknown): void => void reported.push(error);
-  gateway = await startGateway({ methods, report });
-  real = await startGateway({ methods, report, httpStatus: "code" });
-});
+const methods = defineRpcs(RPCS).map((desc) => unary(desc, (_, call) => answer(call)));
+const report = (error: unknown): void => void reported.push(error);
+const gateway = startedForAll(() => startGateway({ methods, report }));
+const real = startedForAll(() => startGateway({ methods, report, httpStatus: "code" }));
 
 beforeEach(() => {
   reported.length = 0;
 });
-
-afterAll(() => Promise.all([gateway.close(), real.close()]));
 
 const success = (data: string): string => `{"code":200,"message":"success","data":${data}}`;
 
@@ -319,7 +307,7 @@ test("an error of admit precedes the gateway's own errors", async () => {
     { name: "Save", http: { post: "/save", body: "*" }, rest: envelope },
     { name: "Get", http: { get: "/get" }, rest: { ...envelope, requireQuery: ["text"] } },
   ];
-  const one = await startGateway({
+  const one = await gatewayOfTest({
     methods: defineRpcs(rpcs).map((desc) => unary(desc, () => ({}))),
     bounds: bodiesOf(10),
     admit: (call) => {
@@ -342,5 +330,4 @@ test("an error of admit precedes the gateway's own errors", async () => {
   const headers = { authorization: "right" };
   const reply = await one.send("/save", { method: "POST", body: "{", headers });
   expect(reply.json).toMatchObject({ code: 400 });
-  await one.close();
 });
