@@ -88,11 +88,6 @@ describe("the OpenAPI document", () => {
     expect(documented.sort()).toEqual([...new Set(served)].sort());
   });
 
-  test("has unique operation ids", () => {
-    const ids = operations().map(([, { operationId }]) => operationId);
-    expect(new Set(ids).size).toBe(ids.length);
-  });
-
   test("has the current comments of the contract", () => {
     const kept = JSON.parse(readFileSync("src/data/contract-comments.json", "utf8"));
     expect(kept).toEqual(readComments());

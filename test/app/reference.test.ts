@@ -1,19 +1,15 @@
-import { create, type JsonObject } from "@bufbuild/protobuf";
-import { Validator } from "@seriousme/openapi-schema-validator";
+import { create } from "@bufbuild/protobuf";
 import Fastify from "fastify";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { openApiPlugin } from "../../src/app/openapi.ts";
 import { createReference } from "../../src/app/reference-page.ts";
 import type { StartState } from "../../src/app/start-page.ts";
 import { createDocument } from "../../src/gateway/openapi/document.ts";
 import { defineRpcs } from "../gateway/contract.ts";
-import { startService, type TestService, TOKEN } from "../wire/service.ts";
+import { startedForAll } from "../started.ts";
+import { startService, TOKEN } from "../wire/service.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = startedForAll(() => startService());
 
 function get(path: string): Promise<Response> {
   return fetch(`http://127.0.0.1:${service.port}${path}`);
@@ -80,38 +76,6 @@ test.each([
     expect((await fetch(at)).status, path).toBe(without);
     expect((await fetch(at, { headers: { authorization: TOKEN } })).status).toBe(withToken);
   }
-});
-
-test("rules of every kind give a valid document in any application", async () => {
-  const descs = defineRpcs([
-    { name: "GetThing", http: { get: "/v1/{text=shelves/*}/things:get" }, reads: true },
-    { name: "PutThing", http: { put: "/v1/things/{text}", body: "*" } },
-    {
-      name: "ListThings",
-      http: {
-        get: "/v1/things",
-        response_body: "names",
-        additional_bindings: [{ post: "/v1/things", body: "*" }],
-      },
-    },
-    { name: "AnyThing", http: { custom: { kind: "*", path: "/v1/any" } } },
-  ] as never);
-  const app = Fastify();
-  await app.register(openApiPlugin, {
-    name: "Things",
-    description: "",
-    document: () => plain(descs),
-  });
-  onTestFinished(() => app.close());
-  const document = (await app.inject("/openapi.json")).json<JsonObject>();
-  const { errors } = await new Validator().validate(structuredClone(document));
-  expect(errors ?? []).toEqual([]);
-  expect(Object.keys(document["paths"] as object).sort()).toEqual([
-    "/v1/any",
-    "/v1/shelves/{shelf}/things:get",
-    "/v1/things",
-    "/v1/things/{text}",
-  ]);
 });
 
 /** Document options for rpcs that are not called. */

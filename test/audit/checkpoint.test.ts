@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { checkpointText, readCheckpoint, startCheckpoints } from "../../src/audit/checkpoint.ts";
+import type { PublishedPosition } from "../../src/audit/store.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { entry } from "../store/audit-contract.ts";
 
@@ -52,6 +53,37 @@ test("one of several processes publishes: at first, after a thousand rows, and e
   await vi.advanceTimersByTimeAsync(2 * SECOND);
   for (const { published: last, newest } of both)
     expect([last()?.seq, newest()]).toEqual([1_003, 1_003]);
+});
+
+test("the last checkpoint is read from the database only at first and when one is due", async () => {
+  const state = { seq: 1, now: 0 };
+  let last: PublishedPosition = { seq: 1, hash: "", time: 0 };
+  const published = vi.fn(async () => last);
+  const checkpoints = startCheckpoints({
+    store: {
+      origin: "o",
+      head: async () => ({ seq: state.seq, hash: "00".repeat(32) }),
+      published,
+      publish: async (_before, next) => {
+        last = next;
+        return true;
+      },
+    },
+    interval: SECOND,
+    now: () => state.now,
+    onPublished: () => undefined,
+    onError: (error) => expect.unreachable(String(error)),
+  });
+  onTestFinished(checkpoints.stop);
+  const readsAfter = async (seq: number, now: number): Promise<number> => {
+    Object.assign(state, { seq, now });
+    await vi.advanceTimersByTimeAsync(2 * SECOND);
+    return published.mock.calls.length;
+  };
+  expect(await readsAfter(1, 0)).toBe(1);
+  expect(await readsAfter(2, HOUR - 1)).toBe(1);
+  expect(await readsAfter(2, HOUR)).toBe(2);
+  expect(await readsAfter(1_002, HOUR)).toBe(3);
 });
 
 test("an unreachable database is reported once", async () => {

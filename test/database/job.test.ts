@@ -83,21 +83,6 @@ test("a lease that another process has acquired, or that was released, is not he
   expect([one.isHeld(), two.isHeld()]).toEqual([false, true]);
 });
 
-test("a slot is free again after its interval, for every process", async () => {
-  const { tryAcquireJobSlot, close } = await openSqliteStore(newPath());
-  onTestFinished(close);
-  const acquire = (job: string) => tryAcquireJobSlot(job, 1_000, time);
-  expect([await acquire("one"), await acquire("one"), await acquire("two")]).toEqual([
-    true,
-    false,
-    true,
-  ]);
-  time += 999;
-  expect(await acquire("one")).toBe(false);
-  time += 1;
-  expect(await acquire("one")).toBe(true);
-});
-
 test("after the clock was set back, one process holds the lease and renews it", async () => {
   const [one, two] = (await leasesOf("one", "two")) as [Lease, Lease];
   time += 86_400_000;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { createCatalogue, diffCatalogues } from "../../src/drivers/catalogue.ts";
-import { nearest } from "../../src/suggestion.ts";
 import { builtIn, driverOf } from "./sample.ts";
 
 const named = (...names: string[]) => names.map((name) => driverOf({ name }));
@@ -55,31 +54,6 @@ describe("the catalogue", () => {
       'there is no driver "webdav". Did you mean "WebDav"? there is no driver "Nothing of the kind".',
     );
     expect(() => create()).toThrow("the list of enabled drivers is empty");
-  });
-});
-
-describe("names similar to an unknown one", () => {
-  const { names } = createCatalogue({ definitions: builtIn.drivers });
-
-  it.each([
-    ["onedrive", "Onedrive"],
-    ["one drive", "Onedrive"],
-    ["Locl", "Local"],
-    ["google drive", "GoogleDrive"],
-    ["alist v", "AList V2"],
-    ["azure", "Azure Blob Storage"],
-    ["115", "115 Cloud"],
-    ["s3", "S3"],
-    ["mega", "Mega_nz"],
-  ])("for %s begin with %s", (misspelt, found) => {
-    expect(nearest(misspelt, names)[0]).toBe(found);
-  });
-
-  it("are at most three, and none without similarity", () => {
-    expect(nearest("thunder", names)).toHaveLength(3);
-    for (const name of ["", "  ", "qqqqqqqqqq", "💾", "x".repeat(1_000_000)]) {
-      expect(nearest(name, names)).toEqual([]);
-    }
   });
 });
 

@@ -357,24 +357,6 @@ describe.each(PLUGINS)("%s", (_plugin, register) => {
     }
   });
 
-  test("is called by inject", async () => {
-    const app = application();
-    await register(app, { routes: routes() });
-    const reply = await app.inject({
-      method: "POST",
-      url: "/test.v1.ThingService/Say",
-      payload: { text: "hi" },
-    });
-    expect([reply.statusCode, reply.json()]).toMatchObject([200, { word: "nobody hears hi" }]);
-    const wrong = await app.inject({
-      method: "POST",
-      url: "/test.v1.ThingService/Say",
-      headers: { "content-type": "application/json" },
-      payload: '{"text":7}',
-    });
-    expect([wrong.statusCode, wrong.json()]).toMatchObject([400, { code: "invalid_argument" }]);
-  });
-
   test("is mounted under prefixes, several times, beside routes with their own parsers", async () => {
     const app = application();
     app.post("/own", (request) => request.body);
@@ -389,25 +371,6 @@ describe.each(PLUGINS)("%s", (_plugin, register) => {
     expect(own.json()).toEqual({ still: "parsed" });
     const unknown = await app.inject({ method: "POST", url: "/a/test.v1.ThingService/None" });
     expect(unknown.json()).toMatchObject({ statusCode: 404, error: "Not Found" });
-  });
-
-  test("is encapsulated: hooks of its context run, those beside it do not", async () => {
-    const app = application();
-    const seen: string[] = [];
-    await app.register(async (inner) => {
-      inner.addHook("onRequest", async (_request, reply) => {
-        seen.push("inner");
-        reply.header("x-inner", "1");
-      });
-      await register(inner, { routes: routes() });
-    });
-    await app.register(async (other) => {
-      other.addHook("onRequest", async () => void seen.push("other"));
-    });
-    app.addHook("onResponse", async () => void seen.push("response"));
-    const { header } = await call(TRANSPORTS[0]?.[1](await urlOf(app)) as Transport, say, ["hi"]);
-    expect(header.get("x-inner")).toBe("1");
-    await expect.poll(() => seen).toEqual(["inner", "response"]);
   });
 
   test("leaves errors of hooks to the application's error handler, and sends its own itself", async () => {
@@ -434,17 +397,6 @@ describe.each(PLUGINS)("%s", (_plugin, register) => {
     expect([own.statusCode, own.json()]).toMatchObject([409, { code: "aborted", message: "mine" }]);
     // Both write their replies themselves.
     expect(onSend).toEqual([]);
-  });
-
-  test("logs requests with their status by the application's logger", async () => {
-    const lines: { readonly res?: { readonly statusCode: number } }[] = [];
-    const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
-    const app = application({ logger: { stream } } as FastifyServerOptions);
-    await register(app, { routes: routes() });
-    await call(TRANSPORTS[0]?.[1](await urlOf(app)) as Transport, say, ["hi"]);
-    await expect
-      .poll(() => lines.flatMap(({ res }) => (res === undefined ? [] : [res.statusCode])))
-      .toEqual([200]);
   });
 
   test.each([

@@ -6,7 +6,6 @@ import {
   parsePathTemplate,
   splitPath,
 } from "../../src/gateway/rest/path.ts";
-import { parseQuery, queryValue } from "../../src/gateway/rest/query.ts";
 
 /** Variables of a path by a template without a verb; undefined: it does not match. */
 function captured(template: string, path: string): string[] | undefined {
@@ -58,41 +57,4 @@ test.each<[string, readonly [string, string] | undefined]>([
 ])("the path %s has the verb %j", (path, expected) => {
   const cut = cutVerb(splitPath(path));
   expect(cut && [cut.parts.raw.join("/"), cut.verb]).toEqual(expected);
-});
-
-describe("a query string", () => {
-  const pairs = (text: string) => parseQuery(text).map((pair) => [pair.name, queryValue(pair)]);
-
-  test.each<[string, readonly (readonly [string, string])[]]>([
-    [
-      "a=1&b=2",
-      [
-        ["a", "1"],
-        ["b", "2"],
-      ],
-    ],
-    ["a", [["a", ""]]],
-    ["=1", [["", "1"]]],
-    ["a=b=c", [["a", "b=c"]]],
-    ["&&a=1&", [["a", "1"]]],
-    ["a+b=c+d%2B", [["a b", "c d+"]]],
-    // UTF-8 bytes, one character each, as in HTTP/2.
-    ["\u00c3\u00a4=\u00c3\u00bc+%C3%B6", [["ä", "ü ö"]]],
-  ])("%j is parsed as %j", (text, expected) => {
-    expect(pairs(text)).toEqual(expected);
-  });
-
-  test.each(["%ff=1", "%=1", "\u00ff=1"])("with the name %j is refused", (text) => {
-    expect(() => pairs(text)).toThrow("broken % escape");
-  });
-
-  test("with the value %ff is refused by the name", () => {
-    expect(() => pairs("a=%ff")).toThrow(/parameter "a": broken % escape/);
-  });
-
-  test("has a thousand parameters at most", () => {
-    const many = (count: number) => "a=1&".repeat(count);
-    expect(pairs(many(1_000))).toHaveLength(1_000);
-    expect(() => pairs(many(1_001))).toThrow("more than 1000 parameters");
-  });
 });

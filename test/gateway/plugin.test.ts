@@ -9,6 +9,7 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { restGateway } from "../../src/gateway/gateway.ts";
 import { RestDialect } from "../../src/gateway/rest/rest.ts";
 import { DISCARDING } from "../../src/transport/body.ts";
+import { startedForAll } from "../started.ts";
 import { defineRpcs } from "./contract.ts";
 import { echo, echoed, send } from "./gateway-server.ts";
 
@@ -170,6 +171,35 @@ test.each([
     await app.close();
   },
 );
+
+describe("over HTTP/2", () => {
+  const session = startedForAll(async () => {
+    const app = fastify({ http2: true });
+    await app.register(restGateway, { methods });
+    const client = connectHttp2(await app.listen({ host: "127.0.0.1", port: 0 }));
+    const stop = async () => {
+      client.destroy();
+      await app.close();
+    };
+    return { request: client.request.bind(client), stop };
+  });
+
+  test.each([
+    ["a read", "GET", "/get?text=a", 200, /"data":"{\\"text\\":\\"a\\"}"/],
+    ["HEAD", "HEAD", "/get", 200, /^$/],
+    ["another method", "DELETE", "/get", 405, /"code":12/],
+    ["unescaped characters, as UTF-8", "GET", "/get?text=ü+%C3%BC+你", 200, /ü ü 你/],
+    ["bytes that are not UTF-8", "GET", Buffer.from("/get?text=\xfc", "latin1"), 200, /"code":400/],
+  ] as const)("%s is answered", async (_name, method, path, status, body) => {
+    const stream = session.request({
+      ":method": method,
+      ":path": Buffer.from(path).toString("latin1"),
+    });
+    const [headers] = await once(stream, "response");
+    const text = Buffer.concat(await stream.toArray()).toString();
+    expect([headers[":status"], text]).toEqual([status, expect.stringMatching(body)]);
+  });
+});
 
 test("hooks of an application run in their order around every call", async () => {
   const app = application();

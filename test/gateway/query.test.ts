@@ -74,6 +74,8 @@ test.each<[string, string, unknown]>([
   ["the name of a boolean alone as true", "/plain?yes", { yes: true }],
   ["the name of a boolean alone beside others", "/plain?yes&text=a", { yes: true, text: "a" }],
   ["a boolean by its own parameter alone", "/lists?sure", { yes: true }],
+  ["a value without a name as absent", "/plain?=1&text=a", { text: "a" }],
+  ["a plus sign in a name as a space", "/plain?te+xt=b&text=a", { text: "a" }],
   ["an unknown name alone as absent", "/plain?nope&text=a", { text: "a" }],
   ["an unknown parameter as absent", "/plain?nope=1&text=a", { text: "a" }],
   ["an unknown parameter with a broken escape as absent", "/plain?nope=%zz", {}],

@@ -5,6 +5,7 @@ import { createFeed, type Feed } from "../../src/ledger/feed.ts";
 import type { RevisionCommit } from "../../src/ledger/store.ts";
 import { changed, commit } from "../store/sample.ts";
 import { failureOf } from "../thrown.ts";
+import { ticksDuring } from "../ticks-during.ts";
 
 afterEach(() => vi.useRealTimers());
 
@@ -301,17 +302,12 @@ test("a commit reaches very many readers in batches, with other work in between"
   const { feed, append } = feedOn(1);
   const readers = Array.from({ length: 2_000 }, () => reader(feed, 1));
   const first = readers.map(({ next }) => next());
-  let turns = 0;
-  const count = (): void => {
-    turns += 1;
-    counting = setImmediate(count);
-  };
-  let counting = setImmediate(count);
-  append(1);
-  await Promise.all(first);
-  clearImmediate(counting);
+  const { ticks } = await ticksDuring(() => {
+    append(1);
+    return Promise.all(first);
+  });
   for (const { seen } of readers) expect(seen).toEqual([2]);
-  expect(turns).toBeGreaterThanOrEqual(6);
+  expect(ticks).toBeGreaterThanOrEqual(6);
 });
 
 describe("a reader that ends", () => {

@@ -1,11 +1,12 @@
 // Large changes are decided and written in many ticks of the event loop. The clock advances by a
 // millisecond at each read, so that the count depends on the work alone.
 
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { SETTINGS } from "../../src/settings/kind.ts";
 import { importSettings, type Parts, restore, save, tester, testParts } from "../settings/parts.ts";
 import { temporaryPaths } from "../store/folder.ts";
 import { failureOf } from "../thrown.ts";
+import { ticksDuring } from "../ticks-during.ts";
 
 const newPath = temporaryPaths();
 
@@ -14,24 +15,6 @@ beforeEach(() => {
   const clock = vi.spyOn(performance, "now").mockImplementation(() => (now += 1));
   return () => clock.mockRestore();
 });
-
-/** Counts ticks of the event loop until the end of the test. */
-function countTicks() {
-  let count = 0;
-  let isOver = false;
-  const tick = (): void => {
-    count += 1;
-    if (!isOver) setImmediate(tick);
-  };
-  setImmediate(tick);
-  afterEach(() => {
-    isOver = true;
-  });
-  return () => {
-    isOver = true;
-    return count;
-  };
-}
 
 const COUNT = 800;
 const many = (value: string) =>
@@ -74,19 +57,18 @@ const changes: Readonly<Record<string, LargeChange>> = {
 test("a comparison of many revisions yields to the event loop", async () => {
   const parts = await testParts(newPath());
   for (let at = 0; at < 80; at += 1) await save(parts, { site_title: `${at}` });
-  const counted = countTicks();
-  expect(await parts.history.diff(0, 0)).toMatchObject([{ key: "site_title", newBody: "79" }]);
+  const { ticks, result } = await ticksDuring(() => parts.history.diff(0, 0));
+  expect(result).toMatchObject([{ key: "site_title", newBody: "79" }]);
   // A query for ten revisions reads the clock once.
-  expect(counted()).toBeGreaterThanOrEqual(1);
+  expect(ticks).toBeGreaterThanOrEqual(1);
 });
 
 describe("a change of many settings", () => {
   test.each(Object.entries(changes))("yields to the event loop: %s", async (_, one) => {
     const parts = await testParts(newPath());
     await one.prepare?.(parts);
-    const counted = countTicks();
-    await one.change(parts);
-    expect(Math.floor(counted() / TICKS)).toBe(one.passes);
+    const { ticks } = await ticksDuring(() => one.change(parts));
+    expect(Math.floor(ticks / TICKS)).toBe(one.passes);
   });
 
   test("is one revision, which becomes visible at once and as a whole", async () => {

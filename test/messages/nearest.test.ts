@@ -11,7 +11,14 @@ test.each([
   ["hom", ["home", "homestead"], ["home", "homestead"]],
   ["harbuor", ["harbour"], ["harbour"]],
   ["quay", ["pier"], []],
+  ["one drive", ["Onedrive"], ["Onedrive"]],
+  ["alist v", ["AList V2"], ["AList V2"]],
+  ["115", ["115 Cloud", "Local"], ["115 Cloud"]],
+  ["thunder", ["Thunder", "Thunder2", "Thunder3", "Thunder4"], ["Thunder", "Thunder2", "Thunder3"]],
   ["", ["home"], []],
+  ["  ", ["home"], []],
+  ["💾", ["home"], []],
+  ["x".repeat(1_000_000), ["home"], []],
 ])("names similar to %j among %j", (word, candidates, found) => {
   expect(nearest(word, candidates)).toEqual(found);
 });
