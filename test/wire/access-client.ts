@@ -79,3 +79,10 @@ export async function give(
 export async function drained(stream: AsyncIterator<unknown>): Promise<void> {
   while (!(await stream.next()).done);
 }
+
+/** Messages as JSON, for searches in them; 64-bit integers are text. */
+export function jsonOf(messages: unknown): string {
+  return JSON.stringify(messages, (_name, value) =>
+    typeof value === "bigint" ? String(value) : value,
+  );
+}

@@ -5,7 +5,7 @@ import { requirementOf } from "../../src/access/requirement.ts";
 import { servedServices } from "../../src/app/routes.ts";
 import { MASK } from "../../src/settings/value.ts";
 import { startedForAll } from "../started.ts";
-import { as, drained, give } from "./access-client.ts";
+import { as, drained, give, jsonOf } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
 import { startService, type TestService, TOKEN } from "./service.ts";
 import { invoke } from "./transport/transport.ts";
@@ -100,9 +100,7 @@ describe("a token", () => {
     });
     expect(await root.access.whoAmI({})).toMatchObject({ principal: "admin", tokenId: "" });
     const { tokens } = await root.access.listTokens({});
-    expect(
-      JSON.stringify(tokens, (_key, value) => (typeof value === "bigint" ? 0 : value)),
-    ).not.toContain(text);
+    expect(jsonOf(tokens)).not.toContain(text);
     expect(tokens.find((token) => token.id === id)).toMatchObject({
       principal: "backup",
       active: true,

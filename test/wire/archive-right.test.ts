@@ -1,7 +1,7 @@
 // Imports by tokens with fewer rights than the permanent one: they store and show no more than calls do.
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { SecretsMode } from "../../gen/mooring/v1/backup_service_pb.js";
 import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
 import { quickKey } from "../archive/text.ts";
@@ -16,15 +16,7 @@ const service = startedForEach(() =>
   startService({ env: { MOORING_SECRET_KEY: "ab".repeat(32) } }),
 );
 
-const opened: As[] = [];
-afterAll(() => {
-  for (const client of opened) client.close();
-});
-const at = (text?: string, { port } = service): As => {
-  const client = as(port, text);
-  opened.push(client);
-  return client;
-};
+const at = (text?: string, { port } = service): As => as(port, text);
 const withScopes = async (...scopes: string[]): Promise<As> =>
   at((await give(at(), ["backup:import", ...scopes])).text);
 

@@ -1,11 +1,11 @@
 // Imports of archives beside running servers, and the rights of their callers.
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { SecretsMode } from "../../gen/mooring/v1/backup_service_pb.js";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll, startedForEach } from "../started.ts";
-import { type As, as, give } from "./access-client.ts";
+import { as, give } from "./access-client.ts";
 import { FOLLOWING, local, rowOf, startFollowed } from "./following.ts";
 import { startService } from "./service.ts";
 
@@ -18,15 +18,6 @@ const empty = startedForEach(() => startService(FOLLOWING));
 let archive: JsonObject;
 /** Text of the token of `anna`. */
 let token: string;
-const opened: As[] = [];
-const at = (port: number, text?: string): As => {
-  const client = as(port, text);
-  opened.push(client);
-  return client;
-};
-afterAll(() => {
-  for (const client of opened) client.close();
-});
 
 beforeAll(async () => {
   await admin.settings.saveSettings({ settings: [{ key: "site_title", value: "Harbour" }] });
@@ -46,7 +37,7 @@ const linesOf = (results: readonly { part: string; name: string; outcome: string
     .map(({ part, name, outcome }) => `${part} ${name} ${outcome}`);
 
 test("a site of an archive gets nothing before the import is stored, and then the same as before", async () => {
-  const to = at(empty.port);
+  const to = as(empty.port);
   const planned = await to.backup.importArchive({ document: archive, dryRun: true });
   expect(planned.results.flatMap(({ effects }) => effects)).toMatchObject([
     { action: "follow", site: "home", path: "", kind: "" },
@@ -68,7 +59,7 @@ test("a site of an archive gets nothing before the import is stored, and then th
 });
 
 test("sites are created paused on request, and take the place of others by name", async () => {
-  const to = at(empty.port);
+  const to = as(empty.port);
   const paused = { document: archive, pauseSites: true };
   await to.backup.importArchive(paused);
   await to.backup.importArchive(paused);
@@ -95,7 +86,7 @@ test("sites are created paused on request, and take the place of others by name"
 });
 
 test("tokens are accepted again with their hash, and without it only after a rotation", async () => {
-  const to = at(empty.port);
+  const to = as(empty.port);
   const { document } = await admin.backup.exportArchive({});
   const { results } = await to.backup.importArchive({ document: document ?? {}, pauseSites: true });
   const anna = results.find(({ part }) => part === "principals");
@@ -104,11 +95,11 @@ test("tokens are accepted again with their hash, and without it only after a rot
     missing: [expect.stringMatching(/^tokens\//)],
     isLoss: true,
   });
-  const read = () => at(empty.port, token).settings.getSetting({ key: "site_title" });
+  const read = () => as(empty.port, token).settings.getSetting({ key: "site_title" });
   await expect(read()).rejects.toMatchObject({ code: Code.Unauthenticated });
   const [{ id = "" } = {}] = (await to.access.listTokens({})).tokens;
   const rotated = await to.access.rotateToken({ id });
-  const again = at(empty.port, rotated.secret);
+  const again = as(empty.port, rotated.secret);
   expect((await again.settings.getSetting({ key: "site_title" })).setting?.value).toBe("Harbour");
   await to.backup.importArchive({ document: archive, pauseSites: true });
   expect((await read()).setting?.value).toBe("Harbour");
@@ -118,9 +109,9 @@ test("tokens are accepted again with their hash, and without it only after a rot
 });
 
 test("an import gives no token more rights than its caller has", async () => {
-  const to = at(empty.port);
+  const to = as(empty.port);
   const { text } = await give(to, ["backup:import", "tokens:manage", "settings:read"]);
-  const caller = at(empty.port, text);
+  const caller = as(empty.port, text);
   const tokens = [
     { id: "A".repeat(12), scopes: ["settings:read"], limits: [] },
     { id: "B".repeat(12), scopes: ["settings:reveal"], limits: [] },
@@ -142,7 +133,7 @@ test("an import gives no token more rights than its caller has", async () => {
 test("secrets of sites, webhooks and principals are only for the permanent token; other parts need their scopes", async () => {
   const scopes = ["backup:export", "settings:reveal", "sites:read", "mounts:read", "mounts:reveal"];
   const { text } = await give(admin, scopes);
-  const reader = at(service.port, text);
+  const reader = as(service.port, text);
   const { document } = await reader.backup.exportArchive({ secrets: SecretsMode.CLEAR });
   expect(JSON.stringify(document)).not.toContain(home.token());
   expect(document).toMatchObject({
@@ -155,7 +146,7 @@ test("secrets of sites, webhooks and principals are only for the permanent token
     ],
   });
   expect(JSON.stringify(archive)).toContain(home.token());
-  const importer = at(empty.port, (await give(at(empty.port), ["backup:import"])).text);
+  const importer = as(empty.port, (await give(as(empty.port), ["backup:import"])).text);
   const { results, skipped } = await importer.backup.importArchive({ document: archive });
   expect(linesOf(results)).toEqual([]);
   expect(skipped).toMatchObject([

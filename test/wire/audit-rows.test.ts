@@ -1,37 +1,21 @@
-import { rm } from "node:fs/promises";
 import { create } from "@bufbuild/protobuf";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { AuditEvent } from "../../gen/mooring/v1/audit_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { startStandIn } from "../sites/stand-in.ts";
-import { newDatabaseFolder } from "../store/folder.ts";
-import { as, give } from "./access-client.ts";
+import { startedForEach } from "../started.ts";
+import { as, give, jsonOf } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startRestartable, TOKEN } from "./service.ts";
 
 const { getSetting, saveSettings } = SettingService.method;
 
-let folder: string;
-let service: TestService;
-beforeEach(async () => {
-  folder = newDatabaseFolder();
-  service = await startService({ folder });
-});
-afterEach(async () => {
-  await service.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const service = startedForEach(startRestartable);
 
 /** All rows, oldest first. */
 async function events(): Promise<readonly AuditEvent[]> {
   const request = { afterSequence: 0n, pageSize: 1_000 };
   return (await as(service.port).audit.listAuditEvents(request)).events;
-}
-
-/** Counted calls are written now. */
-async function restart(): Promise<void> {
-  await service.stop();
-  service = await startService({ folder });
 }
 
 const detailOf = ({ detail }: AuditEvent): Record<string, unknown> => JSON.parse(detail);
@@ -90,7 +74,7 @@ test("every change has its row, and no row has a secret", async () => {
   expect(find("DisablePrincipal")?.subjects).toEqual(["otto"]);
   expect(find("ResetToken")?.subjects).toEqual(["token"]);
   expect(all.map(({ sequence }) => Number(sequence))).toEqual(all.map((_row, at) => at + 1));
-  const rows = JSON.stringify(all, (_key, value) => (typeof value === "bigint" ? 0 : value));
+  const rows = jsonOf(all);
   for (const hidden of [secret, TOKEN, token, text.slice(17), next.secret.slice(17)])
     expect(rows).not.toContain(hidden);
 });
@@ -109,7 +93,8 @@ test("reads of secrets are counted over every transport, and other reads are not
   await as(service.port).settings.listSettings({});
   await as(service.port).settings.listSettings({ maskSecrets: true });
   await as(service.port).settings.batchGetSettings({ keys: ["site_title", "token"] });
-  await restart();
+  // Counted calls are written now.
+  await service.restart();
   const all = await events();
   const [one, ...more] = byMethod(all, "GetSetting");
   expect(more).toEqual([]);
@@ -136,7 +121,7 @@ test("refused calls are counted over every transport: without a token, with a wr
     }
     transport.close();
   }
-  await restart();
+  await service.restart();
   const refused = (await events()).filter(({ outcome }) => outcome !== "OK");
   const calls = 2 * sharedPortTransports.length - 1;
   const rows = refused.map((row) => [row.actor, row.outcome, detailOf(row)["reason"]]);

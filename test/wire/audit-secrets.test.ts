@@ -1,10 +1,9 @@
-import { rm } from "node:fs/promises";
 import type { DescMessage } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { servedServices } from "../../src/app/routes.ts";
-import { newDatabaseFolder } from "../store/folder.ts";
+import { startedForAll } from "../started.ts";
 import { type As, as } from "./access-client.ts";
-import { startService, type TestService } from "./service.ts";
+import { startRestartable } from "./service.ts";
 
 /** Reads of secrets in the clear: calls whose secrets the audit names. */
 const READS: Readonly<Record<string, (by: As) => Promise<unknown>>> = {
@@ -66,16 +65,7 @@ function mayHoldSecret(message: DescMessage, seen: Set<string> = new Set()): boo
   });
 }
 
-let folder: string;
-let service: TestService;
-beforeAll(async () => {
-  folder = newDatabaseFolder();
-  service = await startService({ folder });
-});
-afterAll(async () => {
-  await service.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const service = startedForAll(startRestartable);
 
 test("every rpc whose reply may have a secret is listed, with its audit or the reason for none", () => {
   const found = servedServices.flatMap(({ name, methods }) =>
@@ -102,8 +92,7 @@ test("every read of a secret has a row, and an export before its reply", async (
   expect(exported.flatMap(({ subjects }) => subjects).toSorted()).toEqual(
     ["dav", ...names].map((name) => `mount:${name}:password`).toSorted(),
   );
-  await service.stop();
-  service = await startService({ folder });
+  await service.restart();
   const { events: all } = await as(service.port).audit.listAuditEvents({ pageSize: 100 });
   for (const rpc of Object.keys(READS)) {
     const method = rpc.split("/")[1];

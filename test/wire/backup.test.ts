@@ -2,10 +2,10 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeAll, beforeEach, expect, test } from "vitest";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
-import { type As, as, give } from "./access-client.ts";
+import { type As, as, give, jsonOf } from "./access-client.ts";
 import { startFollowed } from "./following.ts";
 import { TOKEN } from "./service.ts";
 
@@ -25,16 +25,8 @@ const service = startedForAll(() =>
 );
 const admin = startedForAll(() => as(service.port));
 
-const opened: As[] = [];
-const withScopes = async (scopes: readonly string[], name: string, limits: string[] = []) => {
-  const { text } = await give(admin, [...scopes], limits, name);
-  const client = as(service.port, text);
-  opened.push(client);
-  return client;
-};
-afterAll(() => {
-  for (const client of opened) client.close();
-});
+const withScopes = async (scopes: readonly string[], name: string, limits: string[] = []) =>
+  as(service.port, (await give(admin, scopes, limits, name)).text);
 
 let exporter: As;
 let importer: As;
@@ -144,7 +136,7 @@ test("no secret and no token is in the log, in the audit or in the list", async 
   await admin.backup.createBackup({});
   const list = JSON.stringify((await admin.backup.listBackups({})).backups.map(({ name }) => name));
   const { events } = await admin.audit.listAuditEvents({});
-  const all = `${list}${JSON.stringify(events, (_key, value) => (typeof value === "bigint" ? String(value) : value))}${service.log()}`;
+  const all = list + jsonOf(events) + service.log();
   for (const secret of ["passphrase of the service", TOKEN]) expect(all).not.toContain(secret);
 });
 

@@ -1,20 +1,12 @@
 // What the history and imports of mounts show to callers who may not read secrets.
 import type { JsonObject } from "@bufbuild/protobuf";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { startedForEach } from "../started.ts";
 import { type As, as, give } from "./access-client.ts";
 import { startService } from "./service.ts";
 
 const service = startedForEach(startService);
-const opened: As[] = [];
-afterAll(() => {
-  for (const client of opened) client.close();
-});
-const at = (text?: string): As => {
-  const client = as(service.port, text);
-  opened.push(client);
-  return client;
-};
+const at = (text?: string): As => as(service.port, text);
 const withScopes = async (...scopes: string[]): Promise<As> => at((await give(at(), scopes)).text);
 
 const RIGHT = "the-right-one";

@@ -133,6 +133,16 @@ describe("an invalid save", () => {
   });
 });
 
+test("a save names the sites that do not have the driver, also as a dry run", async () => {
+  const share = { name: "share", mountPath: "/share", driver: "BaiduShare" };
+  const mounts = [{ ...share, config: { surl: "abc", pwd: "a1b2" }, sites: { names: ["one"] } }];
+  for (const dryRun of [true, false]) {
+    const { results } = await admin.mounts.saveMounts({ mounts, dryRun });
+    expect(results[0]?.note).toContain("the site one (openlist) has no driver BaiduShare");
+  }
+  await admin.mounts.deleteMounts({ names: ["share"] });
+});
+
 test("a credential is replaced wherever it is used, in one revision", async () => {
   const dav = (name: string, password: string, more: JsonObject = {}) => ({
     name,

@@ -1,28 +1,20 @@
-import { rm } from "node:fs/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { MASK } from "../../src/settings/value.ts";
-import { newDatabaseFolder } from "../store/folder.ts";
-import { type As, as, give } from "./access-client.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startedForEach } from "../started.ts";
+import { type As, as, give, jsonOf } from "./access-client.ts";
+import { startRestartable, TOKEN } from "./service.ts";
 
 const KEY = "aria2_secret";
 const RIGHT = "the-right-guess";
 const WRONG = "a-wrong-guess";
 
-let folder: string;
-let service: TestService;
+const service = startedForEach(startRestartable);
 let root: As;
 beforeEach(async () => {
-  folder = newDatabaseFolder();
-  service = await startService({ folder });
   root = as(service.port);
   await root.settings.saveSettings({ settings: [{ key: KEY, value: RIGHT }] });
-});
-afterEach(async () => {
-  await service.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const token = async (...scopes: string[]): Promise<As & { readonly id: string }> => {
@@ -31,15 +23,9 @@ const token = async (...scopes: string[]): Promise<As & { readonly id: string }>
 };
 /** A reply or failure without the revision, which grows. */
 async function shownOf(call: Promise<object>): Promise<unknown> {
+  const reply = await call.catch((error: Error) => ({ failure: error.message }));
   // The state differs from call to call.
-  const {
-    revision: _revision,
-    etag: _etag,
-    ...rest
-  } = (await call.catch((error: Error) => ({
-    failure: error.message,
-  }))) as Record<string, unknown>;
-  return JSON.parse(JSON.stringify(rest, (_key, value) => (typeof value === "bigint" ? 0 : value)));
+  return JSON.parse(jsonOf({ ...reply, revision: undefined, etag: undefined }));
 }
 const documentOf = async (value: string): Promise<JsonObject> => {
   const { document } = await root.backup.exportArchive({ only: ["settings"], secrets: 3 });
@@ -153,8 +139,7 @@ test("such dry runs are in the audit, with their token", async () => {
     replaceSecrets: true,
     dryRun: true,
   });
-  await service.stop();
-  service = await startService({ folder });
+  await service.restart();
   const { events } = await as(service.port).audit.listAuditEvents({ tokenId: id });
   expect(
     events.map(({ method, subjects, detail }) => [method, subjects, JSON.parse(detail)]),

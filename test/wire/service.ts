@@ -97,6 +97,30 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
   };
 }
 
+/** Starts a service that a test can end and start again on its database. */
+export async function startRestartable(): Promise<
+  Pick<TestService, "port" | "grpcPort" | "stop"> & { restart(): Promise<void> }
+> {
+  const folder = newDatabaseFolder();
+  let service = await startService({ folder });
+  return {
+    get port() {
+      return service.port;
+    },
+    get grpcPort() {
+      return service.grpcPort;
+    },
+    restart: async () => {
+      await service.stop();
+      service = await startService({ folder });
+    },
+    stop: async () => {
+      await service.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
 /** Checks backups in this process: a process of its own takes a second to start. */
 export function checkHere(config: Config): CheckContent {
   return (content, passphrase) =>
