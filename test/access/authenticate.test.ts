@@ -14,42 +14,18 @@ import {
 } from "../../src/access/grant.ts";
 import { publicMethods } from "../../src/access/requirement.ts";
 import { createThrottle } from "../../src/access/throttle.ts";
-import { Call, callKey } from "../../src/gateway/call.ts";
+import { callKey } from "../../src/gateway/call.ts";
 import { unavailable } from "../../src/messages/error.ts";
 import { message } from "../../src/messages/message.ts";
+import { TestCall } from "../gateway/test-call.ts";
 import { thrown } from "../thrown.ts";
 
 const { ping } = PublicService.method;
 const { listSettings, saveSettings } = SettingService.method;
 
-class TestCall extends Call {
-  readonly transport = "grpc";
-  readonly requestMethod = "POST";
-  readonly url = "";
-  readonly #authorization: string | undefined;
-
-  constructor(method: DescMethod, authorization?: string) {
-    super(method, "request");
-    this.#authorization = authorization;
-  }
-
-  encode(): unknown {
-    return undefined;
-  }
-  header(name: string): string | undefined {
-    return name === "authorization" ? this.#authorization : undefined;
-  }
-
-  protected headers(): Headers {
-    return new Headers();
-  }
-
-  protected address(): string {
-    return "192.0.2.1";
-  }
-
-  protected onGone(): void {}
-}
+/** A call with this value of Authorization. */
+const callOf = (method: DescMethod, authorization?: string) =>
+  new TestCall(method, authorization === undefined ? {} : { authorization });
 
 const grant = createGrant(["settings:read"], []);
 const reader: Caller = { name: "ann", tokenId: "id", grant, until: 500 };
@@ -102,7 +78,7 @@ describe("admission", () => {
     "with %s has the right of the token's caller",
     async (header) => {
       const { access, source } = accessOf();
-      const call = new TestCall(listSettings, header);
+      const call = callOf(listSettings, header);
       const before = performance.now();
       await access.admit(call);
       expect(call.actor).toBe("ann");
@@ -117,7 +93,7 @@ describe("admission", () => {
   );
 
   test("waits for a caller that is found asynchronously", async () => {
-    const call = new TestCall(listSettings, "later");
+    const call = callOf(listSettings, "later");
     await accessOf({ later: async () => reader }).access.admit(call);
     expect(call.actor).toBe("ann");
   });
@@ -125,7 +101,7 @@ describe("admission", () => {
   test("is refused without a token, with a wrong one, and without the scope", async () => {
     const { access } = accessOf({ right: () => reader, later: async () => undefined });
     const refused = (header?: string, method: DescMethod = listSettings) =>
-      failureOf(() => access.admit(new TestCall(method, header)));
+      failureOf(() => access.admit(callOf(method, header)));
     expect(await refused()).toMatchObject({ ...MISSING, localized: true });
     const wrong = await refused("wrong");
     expect(wrong).toMatchObject({ code: Code.Unauthenticated, localized: true });
@@ -144,8 +120,7 @@ describe("admission", () => {
       { there: () => Promise.reject(refusal), away: () => Promise.reject(other) },
       1,
     );
-    const refused = (header: string) =>
-      failureOf(() => access.admit(new TestCall(listSettings, header)));
+    const refused = (header: string) => failureOf(() => access.admit(callOf(listSettings, header)));
     expect(await refused("there")).toMatchObject({ code: Code.Unauthenticated });
     for (let at = 0; at < 5; at += 1)
       expect(await refused("away")).toMatchObject({ code: Code.Unavailable });
@@ -160,7 +135,7 @@ describe("admission", () => {
   test("fails with UNAVAILABLE when rights cannot be read", async () => {
     const { access, source } = accessOf();
     source.fresh.mockRejectedValue(unavailable(message("NOT_ADMIN")));
-    const failure = await failureOf(() => access.admit(new TestCall(listSettings, "right")));
+    const failure = await failureOf(() => access.admit(callOf(listSettings, "right")));
     expect(failure).toMatchObject({ code: Code.Unavailable, localized: true });
     expect(await failureOf(() => access.check("right"))).toMatchObject({ code: Code.Unavailable });
   });

@@ -192,44 +192,22 @@ test("a time is whole milliseconds from 1970 to 9999", () => {
 
 describe("the rows to delete", () => {
   const NOW = 1_000_000_000;
-  const old = (count: number, age: number) =>
-    Array.from({ length: count }, (_, at) => ({ seq: at + 1, time: NOW - age }));
+  const HOUR = 3_600_000;
 
   test.each([
-    ["none of two, however old", old(1, 9e6), 2, { count: 0, notBefore: NOW }, 0],
-    [
-      "none while one is due for less than an hour",
-      old(99, 1),
-      200,
-      { count: 999, notBefore: NOW },
-      0,
-    ],
-    ["a hundred that are due", old(100, 1), 200, { count: 999, notBefore: NOW }, 100],
-    [
-      "one that has been due for over an hour",
-      old(1, 3_600_001),
-      200,
-      { count: 999, notBefore: NOW },
-      1,
-    ],
-    [
-      "none that has been due for an hour",
-      old(1, 3_600_000),
-      200,
-      { count: 999, notBefore: NOW },
-      0,
-    ],
-    ["none of many that are not due", old(150, 0), 200, { count: 999, notBefore: NOW }, 0],
-    [
-      "a hundred at most beyond the limit",
-      old(200, 0),
-      20_001,
-      { count: 20_000, notBefore: NOW },
-      101,
-    ],
-    ["a hundredth of the limit beyond it", old(200, 0), 301, { count: 300, notBefore: NOW }, 4],
-    ["none at the limit", old(200, 0), 300, { count: 300, notBefore: NOW }, 0],
-  ])("are %s", (_, oldest, newest, retention, expected) => {
+    ["none of two, however old", { rows: 1, age: 9e6, newest: 2, limit: 0 }, 0],
+    ["none while one is due for less than an hour", { rows: 99, age: 1 }, 0],
+    ["a hundred that are due", { rows: 100, age: 1 }, 100],
+    ["one that has been due for over an hour", { rows: 1, age: HOUR + 1 }, 1],
+    ["none that has been due for an hour", { rows: 1, age: HOUR }, 0],
+    ["none of many that are not due", { rows: 150 }, 0],
+    ["a hundred at most beyond the limit", { newest: 20_001, limit: 20_000 }, 101],
+    ["a hundredth of the limit beyond it", { newest: 301, limit: 300 }, 4],
+    ["none at the limit", { newest: 300, limit: 300 }, 0],
+  ])("are %s", (_, audit, expected) => {
+    const { rows, age, newest, limit } = { rows: 200, age: 0, newest: 200, limit: 999, ...audit };
+    const oldest = Array.from({ length: rows }, (_row, at) => ({ seq: at + 1, time: NOW - age }));
+    const retention = { count: limit, notBefore: NOW };
     expect(countForgotten(oldest, { newest, floor: 0 }, retention)).toBe(expected);
   });
 });

@@ -1,10 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { address } from "../../src/config/address.ts";
 import { type Address, formatAddress } from "../../src/transport/listen.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 const context = { cwd: "/srv", parallelism: 1 };
 
@@ -51,7 +50,7 @@ test.each([
 });
 
 test("a server listens on a parsed address", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "mooring-"));
+  const folder = temporaryFolder();
   for (const text of ["127.0.0.1:0", "localhost:0", `unix:${join(folder, "s")}`]) {
     const parsed = address(text, context);
     if ("complaint" in parsed) throw new Error(parsed.complaint);
@@ -62,5 +61,4 @@ test("a server listens on a parsed address", async () => {
     expect(server.listening).toBe(true);
     await new Promise((done) => server.close(done));
   }
-  await rm(folder, { recursive: true });
 });

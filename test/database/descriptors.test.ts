@@ -1,8 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../temporary.ts";
 
 /** Opens a database without a free file descriptor, and prints the failure. */
 const SCRIPT = `
@@ -22,10 +21,8 @@ console.log(failure);
 `;
 
 test("a database that cannot be opened for want of file descriptors names their limit", () => {
-  const folder = mkdtempSync(join(tmpdir(), "mooring-descriptors-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const shell = 'ulimit -n 64; exec "$0" --input-type=module --eval "$1" "$2"';
-  const path = join(folder, "mooring.db");
+  const path = join(temporaryFolder(), "mooring.db");
   const { stdout, stderr } = spawnSync("sh", ["-c", shell, process.execPath, SCRIPT, path], {
     encoding: "utf8",
   });

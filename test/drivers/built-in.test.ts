@@ -1,11 +1,11 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { OFFERS } from "../../src/config/family.ts";
 import { readBuiltIn } from "../../src/drivers/built-in.ts";
 import { type ConfigItem, itemsOf } from "../../src/drivers/driver-info.ts";
+import { temporaryFolder } from "../temporary.ts";
 
 const everything = readBuiltIn({ offer: "all" }).drivers;
 
@@ -92,19 +92,14 @@ function holdsFreeText(item: ConfigItem): boolean {
   return item.type === "string" || item.type === "text";
 }
 
-describe("an invalid file among the built-in ones", () => {
-  let directory: string | undefined;
-  afterEach(() => directory && rmSync(directory, { recursive: true }));
-
-  it("is an error that names each file, position and member", () => {
-    directory = mkdtempSync(join(tmpdir(), "mooring-data-"));
-    cpSync("src/data", directory, { recursive: true });
-    writeFileSync(join(directory, "drivers/ftp.json"), '{"name": "FTP", "adress": ""}');
-    writeFileSync(join(directory, "drivers/sftp.json"), '{"name": "SFTP",}');
-    writeFileSync(join(directory, "drivers/twin.json"), '{"name": "SMB"}');
-    const read = () => readBuiltIn({ directory: directory ?? "", trusted: false });
-    expect(read).toThrow(/ftp\.json:1:17: adress is not a member/);
-    expect(read).toThrow(/sftp\.json:1:17: expected a member name/);
-    expect(read).toThrow(/twin\.json: names the driver "SMB" like .*smb\.json/);
-  });
+it("invalid files among the built-in ones are an error that names each file, position and member", () => {
+  const directory = temporaryFolder();
+  cpSync("src/data", directory, { recursive: true });
+  writeFileSync(join(directory, "drivers/ftp.json"), '{"name": "FTP", "adress": ""}');
+  writeFileSync(join(directory, "drivers/sftp.json"), '{"name": "SFTP",}');
+  writeFileSync(join(directory, "drivers/twin.json"), '{"name": "SMB"}');
+  const read = () => readBuiltIn({ directory, trusted: false });
+  expect(read).toThrow(/ftp\.json:1:17: adress is not a member/);
+  expect(read).toThrow(/sftp\.json:1:17: expected a member name/);
+  expect(read).toThrow(/twin\.json: names the driver "SMB" like .*smb\.json/);
 });

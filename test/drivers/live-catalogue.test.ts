@@ -1,13 +1,4 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  unlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
@@ -15,6 +6,7 @@ import {
   type LiveCatalogue,
   openCatalogue,
 } from "../../src/drivers/driver.ts";
+import { temporaryFolder } from "../temporary.ts";
 import { builtIn } from "./sample.ts";
 
 type Event = { error: string } | { notice: string } | { change: CatalogueChange["difference"] };
@@ -26,7 +18,7 @@ let events: Event[];
 let wake: () => void;
 
 beforeEach(() => {
-  parent = mkdtempSync(join(tmpdir(), "mooring-live-"));
+  parent = temporaryFolder();
   folder = join(parent, "drivers");
   mkdirSync(folder);
   events = [];
@@ -35,7 +27,6 @@ beforeEach(() => {
 afterEach(() => {
   live?.close();
   live = undefined;
-  rmSync(parent, { recursive: true, force: true });
 });
 
 /** By rename, so that a reader never sees part of a file. */

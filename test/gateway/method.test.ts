@@ -13,27 +13,14 @@ import {
   GetDriverRequestSchema,
   GetDriverResponseSchema,
 } from "../../gen/mooring/v1/driver_service_pb.js";
-import { Call } from "../../src/gateway/call.ts";
 import { createMethods } from "../../src/gateway/method.ts";
+import { TestCall } from "./test-call.ts";
 
-/** Call of a transport that the test defines. */
-class TestCall extends Call {
-  readonly transport = "grpc";
-  readonly requestMethod = "POST";
-  readonly url = "http://localhost/";
-  protected address(): string {
-    return "192.0.2.1";
-  }
-  encode(): unknown {
-    return undefined;
-  }
-  header(name: string): string | undefined {
-    return name === "x-tone" ? "plain" : undefined;
-  }
-  protected headers(): Headers {
-    return new Headers({ "x-tone": "plain" });
-  }
-  protected onGone(): void {}
+/** The only method of these routes, and a call of it. */
+function methodOf(routes: (router: ConnectRouter) => ConnectRouter, interceptors: Interceptor[]) {
+  const method = createMethods(routes, interceptors).find(({ desc }) => desc.name === "GetDriver");
+  if (method?.kind !== "unary") throw new Error("the method is missing");
+  return { method, call: new TestCall(method.desc, { "x-tone": "plain" }) };
 }
 
 /** The handler's input as text. */
@@ -45,9 +32,7 @@ async function ask(...interceptors: Interceptor[]): Promise<string> {
           revision: `${driver} ${requestHeader.get("x-tone")} ${signal.aborted}`,
         }),
     });
-  const method = createMethods(routes, interceptors).find(({ desc }) => desc.name === "GetDriver");
-  if (method?.kind !== "unary") throw new Error("the method is missing");
-  const call = new TestCall(method.desc, "id-1");
+  const { method, call } = methodOf(routes, interceptors);
   const { message } = await method.invoke(create(GetDriverRequestSchema, { driver: "S3" }), call);
   return (message as { revision?: string }).revision ?? "";
 }
@@ -121,9 +106,7 @@ test("a copy with another signal alone, or other context values, reaches the han
     });
   const other: Interceptor = (next) => (request) =>
     next({ ...request, signal: AbortSignal.abort(), contextValues: values });
-  const [method] = createMethods(routes, [other]).filter(({ desc }) => desc.name === "GetDriver");
-  if (method?.kind !== "unary") throw new Error("the method is missing");
-  const call = new TestCall(method.desc, "id-1");
+  const { method, call } = methodOf(routes, [other]);
   await method.invoke(create(GetDriverRequestSchema), call);
   expect(seen).toEqual([true, "own", undefined, "GetDriver"]);
   expect(call.responseHeader.get("x-seen")).toBe("plain");
@@ -149,11 +132,7 @@ test("an interceptor may answer with a copy of the response, also with other hea
         return {};
       },
     });
-  const [method] = createMethods(routes, [adds, copies]).filter(
-    ({ desc }) => desc.name === "GetDriver",
-  );
-  if (method?.kind !== "unary") throw new Error("the method is missing");
-  const call = new TestCall(method.desc, "id-1");
+  const { method, call } = methodOf(routes, [adds, copies]);
   const { message } = await method.invoke(create(GetDriverRequestSchema), call);
   expect(message).toMatchObject({ revision: "other" });
   expect(Object.fromEntries(call.responseHeader)).toEqual({ "x-copy": "1", "x-outer": "1" });

@@ -2,11 +2,10 @@ import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, get, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect as connectHttp2, createServer as createHttp2 } from "node:http2";
-import { type AddressInfo, connect, type Server, type Socket } from "node:net";
+import { connect, createServer as createTcp, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { createPipe } from "../../src/proxy/pipe.ts";
-import { refuse } from "../../src/upstream/handler.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { listening, pipeTo, soon } from "./piped.ts";
 
 /** Above the bound from which a reply bypasses the parser, and no multiple of a buffer size. */
 const SIZE = 6_172_839;
@@ -72,26 +71,12 @@ upstream.on("connection", (socket) => {
   socket.once("close", () => closed.push(socket));
 });
 
-const listening = async (server: Pick<Server, "listen" | "address">): Promise<number> => {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
-  return (server.address() as AddressInfo).port;
-};
-
 let port1 = 0;
 let port2 = 0;
 let close = (): void => undefined;
 
 beforeAll(async () => {
-  const pipe = createPipe({
-    url: new URL(`http://127.0.0.1:${await listening(upstream)}`),
-    bounds: { all: 99, eachPeer: 99 },
-    via: "test",
-    originOf: () => ({ peer: "127.0.0.1", scheme: "http" }),
-    authorizationOf: () => undefined,
-    reasonOf: ({ message }) => message,
-    refuse,
-    onFailure: () => undefined,
-  });
+  const pipe = pipeTo(await listening(upstream));
   const handler = (request: unknown, response: unknown): void =>
     void pipe.pass(request as IncomingMessage, response as ServerResponse);
   const [http2, http1] = [createHttp2(handler), createServer(handler)];
@@ -130,8 +115,6 @@ async function got(path: string, pace = (): Promise<void> | void => undefined): 
   }
   return { status: reply.statusCode, body: Buffer.concat(parts), isWhole: reply.complete };
 }
-
-const soon = (check: () => void) => vi.waitFor(check, { timeout: 60_000, interval: 5 });
 
 describe("a long reply of the upstream", () => {
   test.each(["/long", "/slow", "/chunked"])("is passed on byte for byte: %s", async (path) => {
@@ -261,7 +244,7 @@ describe("a long reply of the upstream", () => {
 test("a connection with unexpected bytes is not used again", async () => {
   let requests = 0;
   let idle: Socket | undefined;
-  const server = (await import("node:net")).createServer((socket) => {
+  const server = createTcp((socket) => {
     socket.on("error", () => undefined);
     socket.on("data", () => {
       requests += 1;
@@ -269,17 +252,7 @@ test("a connection with unexpected bytes is not used again", async () => {
       socket.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood");
     });
   });
-  const port = await listening(server);
-  const pipe = createPipe({
-    url: new URL(`http://127.0.0.1:${port}`),
-    bounds: { all: 9, eachPeer: 9 },
-    via: "test",
-    originOf: () => ({ peer: "127.0.0.1", scheme: "http" }),
-    authorizationOf: () => undefined,
-    reasonOf: ({ message }) => message,
-    refuse,
-    onFailure: () => undefined,
-  });
+  const pipe = pipeTo(await listening(server));
   const front = createServer((request, response) => void pipe.pass(request, response));
   const at = await listening(front);
   for (let turn = 0; turn < 3; turn += 1) {

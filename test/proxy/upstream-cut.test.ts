@@ -1,12 +1,10 @@
 import { type EventEmitter, once } from "node:events";
 import { createServer as createBehind, type IncomingMessage, type Server } from "node:http";
 import { createServer as createHttp2 } from "node:http2";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { createPipe } from "../../src/proxy/pipe.ts";
-import { refuse } from "../../src/upstream/handler.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { RawHttp2 } from "../wire/raw/http2.ts";
 import { dial } from "../wire/raw/line.ts";
+import { listening, pipeTo, soon } from "./piped.ts";
 
 /** Paths and halves that the upstream received, complete requests, and aborted ones. */
 const begun: string[] = [];
@@ -35,24 +33,14 @@ const behind = createBehind((request, response) => {
   });
 });
 
-const listening = (server: Pick<Server, "listen" | "address">): Promise<number> =>
-  new Promise((resolve) => {
-    server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
-  });
-
 let port2 = 0;
 let port1 = 0;
 let close = (): void => undefined;
 
 beforeAll(async () => {
-  const pipe = createPipe({
-    url: new URL(`http://127.0.0.1:${await listening(behind)}`),
+  const pipe = pipeTo(await listening(behind), {
     bounds: { all: 9, eachPeer: 9 },
-    via: "test",
-    originOf: () => ({ peer: "127.0.0.1", scheme: "http" }),
     authorizationOf: ({ headers }) => headers.authorization,
-    reasonOf: ({ message }) => message,
-    refuse,
     onFailure: (reason) => failures.push(reason),
   });
   const handler = async (request: unknown, response: unknown): Promise<void> => {
@@ -75,8 +63,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => close());
-
-const soon = (check: () => void) => vi.waitFor(check, { timeout: 60_000, interval: 5 });
 
 const cuts: readonly (readonly [string, (client: RawHttp2) => void])[] = [
   ["RST_STREAM 8", (client) => client.reset(1, 8)],

@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { AccessStore, StoredPrincipal, StoredToken } from "../../src/access/store.ts";
+import type {
+  AccessStore,
+  AccessTransaction,
+  StoredPrincipal,
+  StoredToken,
+} from "../../src/access/store.ts";
 
 const none = { principals: [], tokens: [] };
 
@@ -13,6 +18,10 @@ interface AccessPlace {
 export function describeAccessStore(name: string, newPlace: () => Promise<AccessPlace>): void {
   describe(name, () => describeAccess(newPlace));
 }
+
+/** Writes these rows in a transaction of their own. */
+const write = (store: AccessStore, rows: Partial<Parameters<AccessTransaction["write"]>[0]>) =>
+  store.transact((trx) => trx.write({ audit: [], ...rows }));
 
 function describeAccess(newPlace: () => Promise<AccessPlace>): void {
   const withTwo = async (work: (one: AccessStore, other: AccessStore) => Promise<void>) => {
@@ -30,13 +39,10 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
   test("rows are read as written, and later only changed ones", () =>
     withTwo(async (one, other) => {
       expect(await one.news(0)).toEqual({ version: 0, isWhole: false, ...none });
-      await one.transact((trx) =>
-        trx.write({
-          principals: [principal("p")],
-          tokens: [storedToken("a"), storedToken("b")],
-          audit: [],
-        }),
-      );
+      await write(one, {
+        principals: [principal("p")],
+        tokens: [storedToken("a"), storedToken("b")],
+      });
       const news = await other.news(0);
       expect(news).toMatchObject({ version: 1, principals: [principal("p")] });
       expect(news.tokens).toEqual(expect.arrayContaining([storedToken("a"), storedToken("b")]));
@@ -47,7 +53,7 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
         notAfter: 7,
         replacedBy: "b",
       };
-      await one.transact((trx) => trx.write({ tokens: [ended], audit: [] }));
+      await write(one, { tokens: [ended] });
       expect(await other.news(1)).toEqual({
         version: 2,
         isWhole: false,
@@ -67,9 +73,7 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
         throw new Error("no");
       });
       await expect(failing).rejects.toThrow("no");
-      await one.transact((trx) =>
-        trx.write({ principals: [principal("p")], tokens: [storedToken("a")], audit: [] }),
-      );
+      await write(one, { principals: [principal("p")], tokens: [storedToken("a")] });
       await other.transact(async (trx) => {
         expect(await trx.principalNamed("name p")).toEqual(principal("p"));
         expect(await trx.principal("p")).toEqual(principal("p"));
@@ -85,7 +89,7 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
       await one.news(0);
       await other.news(0);
       for (let version = 1; version <= 5; version += 1) {
-        await one.transact((trx) => trx.write({ tokens: [storedToken(`t${version}`)], audit: [] }));
+        await write(one, { tokens: [storedToken(`t${version}`)] });
         expect((await one.news(version - 1)).version).toBe(version);
         await one.seenEverywhere(version);
         expect(other.changedElsewhere()).toBe(true);
@@ -130,7 +134,7 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
         { ...storedToken("d"), notAfter: 30 },
       ];
       const principals = [principal("p")];
-      await one.transact((trx) => trx.write({ principals, tokens, audit: [] }));
+      await write(one, { principals, tokens });
       await other.news(0);
       const noted = async (): Promise<string[]> => {
         const found = await one.transact((trx) => trx.endedBefore(1_000, 10));
@@ -144,16 +148,14 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
       expect(await one.transact((trx) => trx.endedBefore(7, 10))).toEqual([tokens[1]]);
       // No change as long as the tokens themselves are not written.
       expect(await other.news(1)).toEqual({ version: 1, isWhole: false, ...none });
-      await one.transact((trx) => trx.write({ forgotten: ["b"], audit: [] }));
+      await write(one, { forgotten: ["b"] });
       const news = await other.news(1);
       expect(news).toMatchObject({ version: 2, isWhole: true, principals });
       expect(news.tokens.map(({ id }) => id).sort()).toEqual(["a", "c", "d"]);
       expect(await other.news(2)).toEqual({ version: 2, isWhole: false, ...none });
-      await one.transact((trx) => trx.write({ tokens: [storedToken("e")], audit: [] }));
+      await write(one, { tokens: [storedToken("e")] });
       expect(await other.news(2)).toMatchObject({ version: 3, isWhole: false });
-      await one.transact((trx) =>
-        trx.write({ principals: [{ ...principal("p"), disabledAt: 3 }], audit: [] }),
-      );
+      await write(one, { principals: [{ ...principal("p"), disabledAt: 3 }] });
       await one.countEnded(10, 7);
       expect(await noted()).toEqual(["a", "c", "d", "e"]);
     }));
@@ -162,11 +164,7 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
     withTwo(async (one, other) => {
       const names = Array.from({ length: 20 }, (_, at) => `t${at}`);
       await Promise.all(
-        names.map((name, at) =>
-          (at % 2 === 0 ? one : other).transact((trx) =>
-            trx.write({ tokens: [storedToken(name)], audit: [] }),
-          ),
-        ),
+        names.map((name, at) => write(at % 2 === 0 ? one : other, { tokens: [storedToken(name)] })),
       );
       const { version, tokens } = await one.news(0);
       expect(version).toBe(20);
@@ -175,7 +173,7 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
 
   test("changes of one token at the same time are all kept", () =>
     withTwo(async (one, other) => {
-      await one.transact((trx) => trx.write({ tokens: [storedToken("a")], audit: [] }));
+      await write(one, { tokens: [storedToken("a")] });
       const extend = (store: AccessStore) =>
         store.transact(async (trx) => {
           const found = (await trx.token("a")) ?? storedToken("a");

@@ -129,34 +129,17 @@ describe("opening a database reports in one sentence", () => {
       onTestFinished(() => chmod(dirname(path), 0o755));
     };
 
-    test("a file without read permission", async () => {
+    test.each([
+      ["a file without read permission", 0o000, 0o755, /cannot be opened: give this .* the right/],
+      ["a folder that cannot be entered", 0o600, 0o000, /cannot be opened: give this .* the right/],
+      ["a read-only file", 0o444, 0o755, /this process the right to read and write the file/],
+      ["a read-only folder", 0o666, 0o555, /this process the right to (read and )?write/],
+    ])("%s", async (_, file, folder, problem) => {
       const path = await made();
-      await allowed(path, 0o000, 0o755);
+      await allowed(path, file, folder);
       expect(await openWithoutRights(path)).toMatchObject({
         name: "StoreError",
-        message: expect.stringMatching(/cannot be opened: give this process the right/),
-      });
-    });
-
-    test("a folder that cannot be entered", async () => {
-      const path = await made();
-      await allowed(path, 0o600, 0o000);
-      expect(await openWithoutRights(path)).toMatchObject({
-        name: "StoreError",
-        message: expect.stringMatching(/cannot be opened: give this process the right/),
-      });
-    });
-
-    test("a read-only file or folder", async () => {
-      const file = await made();
-      await allowed(file, 0o444, 0o755);
-      expect(await openWithoutRights(file)).toMatchObject({
-        message: expect.stringMatching(/give this process the right to read and write the file/),
-      });
-      const inFolder = await made();
-      await allowed(inFolder, 0o666, 0o555);
-      expect(await openWithoutRights(inFolder)).toMatchObject({
-        message: expect.stringMatching(/give this process the right to (read and )?write/),
+        message: expect.stringMatching(problem),
       });
     });
   });
