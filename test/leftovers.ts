@@ -14,6 +14,8 @@ const LONGEST = 30_000;
 const PATIENCE = 10_000;
 /** Stack frames that are kept: those of a library may precede those of the project. */
 const FRAMES = 40;
+/** The same of a timer that fires once and soon: only a call in one of JOBS is looked for. */
+const TIMER_FRAMES = 10;
 const ROOT = join(import.meta.dirname, "..") + sep;
 /** Files whose jobs repeat by timers that fire once. */
 const JOBS = "src/periodic.ts";
@@ -56,7 +58,7 @@ createHook({
     // Timers of sockets are the most, and Node's own: only it creates timers without a reference.
     if (kind === undefined || timer?.hasRef() === false) return;
     const limit = Error.stackTraceLimit;
-    Error.stackTraceLimit = FRAMES;
+    Error.stackTraceLimit = timer === undefined || mayStay(timer) ? FRAMES : TIMER_FRAMES;
     present.set(id, { kind, timer, start: new Error() });
     Error.stackTraceLimit = limit;
   },
@@ -90,8 +92,13 @@ function describe({ kind, timer, start }: Resource): string[] {
     .map((line) => line.trim().replace(ROOT, "").replace("file://", ""));
   if (timer === undefined) return [`${kind}: ${places.join(" < ") || "not started by a call"}`];
   if (places.length === 0 || frames[0]?.includes("node_modules")) return [];
-  const { _destroyed: isOver, _repeat: period, _idleTimeout: delay = 0 } = timer;
+  const { _destroyed: isOver, _idleTimeout: delay = 0 } = timer;
   if (isOver) return [];
-  const isJob = typeof period === "number" || places.some((place) => place.includes(JOBS));
-  return isJob || delay > LONGEST ? [`${kind} of ${delay} ms: ${places.join(" < ")}`] : [];
+  const isLeft = mayStay(timer) || places.some((place) => place.includes(JOBS));
+  return isLeft ? [`${kind} of ${delay} ms: ${places.join(" < ")}`] : [];
+}
+
+/** Whether a timer that is not stopped repeats, or fires after the longest permitted time. */
+function mayStay({ _repeat: period, _idleTimeout: delay = 0 }: Timer): boolean {
+  return typeof period === "number" || delay > LONGEST;
 }

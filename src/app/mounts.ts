@@ -50,6 +50,8 @@ export interface MountParts {
 export interface MountTimes extends IncidentTimes {
   /** Interval between two lists of a site's mounts. */
   readonly read?: number;
+  /** The same after a change. */
+  readonly reread?: number;
 }
 
 /** Mounts of sites, and their incidents. */

@@ -33,7 +33,7 @@ export interface RuleParts {
   readonly declaredBy: (part: string, name: string) => string | undefined;
   readonly log: Logger;
   /** Other intervals for the background work; undefined: those of the program. */
-  readonly times?: { readonly read?: number } | undefined;
+  readonly times?: { readonly read?: number; readonly reread?: number } | undefined;
 }
 
 /** Folder rules of sites. */

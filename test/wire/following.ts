@@ -12,6 +12,13 @@ export const FOLLOWING = {
   mountTimes: { tick: 30, read: 60 },
 };
 
+/** The same for sites that are also read soon after a change. */
+export const REREADING = {
+  ...FOLLOWING,
+  siteTimes: { ...FOLLOWING.siteTimes, reread: 60 },
+  mountTimes: { ...FOLLOWING.mountTimes, reread: 60 },
+};
+
 /** The password of the mount `cloud`. */
 export const SECRET = "pikpak-password-5f3a";
 

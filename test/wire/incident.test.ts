@@ -23,7 +23,8 @@ const site = startedForAll(startStandIn);
 const service = startedForAll(() =>
   startService({
     env: { MOORING_WEBHOOK_TARGETS: "any", MOORING_SECRET_KEY: "ab".repeat(32) },
-    mountTimes: { tick: 30, read: 30, watch: 30, digest: 0, pauses: [50, 50] },
+    siteTimes: { tick: 50 },
+    mountTimes: { tick: 30, read: 50, watch: 30, digest: 0, pauses: [50, 50] },
   }),
 );
 const admin = startedForAll(() => as(service.port));
