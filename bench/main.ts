@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { chosenOf, listText, messageOf, print, runProgram } from "./command.ts";
 import { frontDownload, frontRequest, frontUpload } from "./contest/front.ts";
 import { gateway } from "./contest/gateway.ts";
 import { connectPublic, grpcPublic, grpcSetting, restPublic, restSetting } from "./contest/read.ts";
@@ -60,12 +61,7 @@ interface Outcome {
   readonly failed: string[];
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  process.stderr.write(`bench: ${messageOf(error)}\n`);
-  process.exitCode = 1;
-}
+await runProgram("bench", main);
 
 /**
  * Runs the bench. @returns the exit code: 1 when an experiment failed; a missed target is not a
@@ -86,10 +82,8 @@ async function main(args: readonly string[]): Promise<number> {
     },
   });
   if (values.help) return print(usage);
-  if (values.list)
-    return print(experiments.map(({ name, title }) => `${name.padEnd(16)} ${title}\n`).join(""));
-  const names = [...values.only, ...positionals].flatMap((name) => name.split(",")).filter(Boolean);
-  const chosen = chosenOf(names);
+  if (values.list) return print(listText(experiments));
+  const chosen = chosenOf(experiments, [...values.only, ...positionals], ["experiment", "bench"]);
   if (pathOfProgram("taskset") === undefined) throw new Error(installHint("taskset"));
   const stage = await createBenchStage();
   try {
@@ -133,21 +127,4 @@ async function runAll(chosen: readonly Experiment[], lab: Lab): Promise<Outcome>
     await lab.stage.close();
   }
   return outcome;
-}
-
-/** @throws Error that names an unknown experiment. */
-function chosenOf(names: readonly string[]): readonly Experiment[] {
-  const unknown = names.find((name) => !experiments.some((each) => each.name === name));
-  if (unknown !== undefined)
-    throw new Error(`there is no experiment "${unknown}": see npm run bench -- --list`);
-  return names.length === 0 ? experiments : experiments.filter(({ name }) => names.includes(name));
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-function print(text: string): number {
-  process.stdout.write(text);
-  return 0;
 }

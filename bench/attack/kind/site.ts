@@ -1,8 +1,8 @@
 // Sites whose replies are as costly as their size permits. They run in the attacker's process.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { callAdmin } from "../../mooring.ts";
 import { type Attack, add, pause, type Tally, type Target } from "../target.ts";
-import { post } from "./request.ts";
 
 /** Lists of a hostile site, made anew for each reply. */
 interface Lists {
@@ -43,7 +43,7 @@ export async function addSite(target: Target, lists: Lists): Promise<HostileSite
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  await post(target, "/api/admin/site/create", {
+  await callAdmin(target, "/api/admin/site/create", {
     name: `hostile-${port}`,
     url: `http://127.0.0.1:${port}`,
     token: "a-token-of-the-site",
@@ -150,7 +150,7 @@ export function hostileSite(lists: Lists): Attack {
     await site.isRead(signal);
     begin("later reads");
     while (!signal.aborted) {
-      await post(target, "/api/admin/mount/save", {
+      await callAdmin(target, "/api/admin/mount/save", {
         mounts: [
           {
             name: "hostile",

@@ -1,125 +1,80 @@
 // Clients that send slowly, or do not read.
 import { connect as connectHttp2 } from "node:http2";
 import type { Socket } from "node:net";
-import { END_HEADERS, END_STREAM, FRAME, fields, frame } from "../frame.ts";
+import { framed } from "../../call.ts";
+import { END_HEADERS, END_STREAM, FRAME, fields, frame } from "../../frame.ts";
 import {
   type Attack,
   add,
   dial,
+  GRPC,
   openRaw,
   pause,
   request,
   type Tally,
-  type Target,
+  WATCH,
   writeAll,
 } from "../target.ts";
 
 const SLOW = 600;
 
-/** Text that a connection sends first, and the one that it then sends piece by piece, repeatedly. */
-interface Trickle {
-  readonly head?: string;
-  readonly pieces: string | readonly string[];
-}
+/** Connections whose headers come byte by byte, or that send little or nothing. */
+export const slowHeaders: Attack = async (target, signal) => {
+  const tally: Tally = { connections: 0, closed: 0 };
+  const texts = [
+    "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ...["/ping", "/api/public/settings"].map(
+      (path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n${"X-Slow: very\r\n".repeat(1_000)}`,
+    ),
+  ];
+  const sockets: (readonly [Socket, string])[] = [];
+  for (let index = 0; index < SLOW && !signal.aborted; index += 1) {
+    const socket = await dial(target);
+    socket.resume().once("close", () => add(tally, "closed"));
+    sockets.push([socket, texts[index % texts.length] ?? ""]);
+    add(tally, "connections");
+  }
+  for (let at = 0; !signal.aborted; at += 1) {
+    for (const [socket, text] of sockets)
+      if (!socket.destroyed) socket.write(text[at % text.length] ?? "");
+    await pause(100, signal);
+  }
+  return tally;
+};
 
-/** Opens connections, and writes one piece of each text at intervals. */
-function trickle(textOf: (index: number, target: Target) => Trickle): Attack {
-  return async (target, signal) => {
-    const tally: Tally = { connections: 0, closed: 0 };
-    const sockets: (readonly [Socket, Trickle["pieces"]])[] = [];
-    for (let index = 0; index < SLOW && !signal.aborted; index += 1) {
-      const socket = await dial(target);
-      socket.resume().once("close", () => {
-        add(tally, "closed");
-      });
-      const { head, pieces } = textOf(index, target);
-      if (head !== undefined) socket.write(head);
-      sockets.push([socket, pieces]);
-      add(tally, "connections");
-    }
-    for (let at = 0; !signal.aborted; at += 1) {
-      for (const [socket, pieces] of sockets)
-        if (!socket.destroyed) socket.write(pieces[at % pieces.length] ?? "");
-      await pause(100, signal);
-    }
-    return tally;
-  };
-}
+/** Streams of an HTTP/2 connection, and the connections over HTTP/1.1 beside it, as of browsers. */
+const STREAMS = 200;
+const BROWSERS = 60;
+const REST_WATCH = "/api/public/settings/watch";
 
-/** Headers sent byte by byte, and connections that send little or nothing. */
-export const slowHeaders = trickle((index) => {
-  if (index % 3 === 0) return { pieces: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" };
-  const path = index % 3 === 1 ? "/ping" : "/api/public/settings";
-  return {
-    pieces: `GET ${path} HTTP/1.1\r\nHost: x\r\n${"X-Slow: very\r\n".repeat(1_000)}`,
-  };
-});
-
-/** Bodies sent byte by byte, with and without their length. */
-export const slowBodies = trickle((index, { token }) => {
-  const authorization = token === undefined ? "" : `Authorization: ${token}\r\n`;
-  const [length, piece] =
-    index % 2 === 0
-      ? ["Content-Length: 100000", "["]
-      : ["Transfer-Encoding: chunked", "1\r\n[\r\n"];
-  const head = `POST /api/admin/setting/save HTTP/1.1\r\nHost: x\r\n${authorization}Content-Type: application/json\r\n${length}\r\n\r\n`;
-  return { head, pieces: [piece] };
-});
-
-const WATCHERS = 1_300;
-/** Streams of one HTTP/2 connection. */
-const PER_CONNECTION = 200;
-const WATCH = "/mooring.v1.PublicService/WatchPublicSettings";
-
-/** Watchers of the public settings over every transport that do not read. */
+/** 1,300 watchers of the public settings over every transport that do not read. */
 export const stalledWatchers: Attack = async (target, signal) => {
   const tally: Tally = { watchers: 0, closed: 0 };
-  const closed = (count: number) => () => {
-    add(tally, "closed", count);
-  };
-  for (let opened = 0; opened < WATCHERS && !signal.aborted; ) {
-    // One connection in eight is HTTP/1.1, as from a browser.
-    const http1 = opened % (PER_CONNECTION + 60) >= PER_CONNECTION;
-    const count = http1 ? 60 : PER_CONNECTION;
-    if (http1)
-      for (let each = 0; each < count; each += 1) {
-        const socket = await dial(target);
-        socket.pause().once("close", closed(1));
-        socket.write("GET /api/public/settings/watch HTTP/1.1\r\nHost: x\r\n\r\n");
-      }
-    else (await openWatchers(target, count, signal)).once("close", closed(count));
-    opened += count;
-    tally["watchers"] = opened;
+  for (let group = 0; group < 5 && !signal.aborted; group += 1) {
+    const socket = await openRaw(target);
+    socket.pause().once("close", () => add(tally, "closed", STREAMS));
+    for (let index = 0; index < STREAMS; index += 1)
+      await writeAll(socket, watchRequest(1 + 2 * index, index % 3), signal);
+    for (let browser = 0; browser < BROWSERS; browser += 1) {
+      const http1 = await dial(target);
+      http1.pause().once("close", () => add(tally, "closed"));
+      http1.write(`GET ${REST_WATCH} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    }
+    add(tally, "watchers", STREAMS + BROWSERS);
   }
   await pause(120_000, signal);
   return tally;
 };
 
-async function openWatchers(target: Target, count: number, signal: AbortSignal): Promise<Socket> {
-  const socket = await openRaw(target);
-  socket.pause();
-  for (let index = 0; index < count; index += 1) {
-    const stream = 1 + 2 * index;
-    await writeAll(socket, watchRequest(stream, KINDS[index % KINDS.length] ?? "grpc"), signal);
-  }
-  return socket;
-}
-
-const KINDS = ["grpc", "connect", "rest"] as const;
-
-function watchRequest(stream: number, kind: (typeof KINDS)[number]): Buffer {
-  if (kind === "rest") {
-    const block = fields(request("/api/public/settings/watch", {}, "GET"));
+/** @param kind 0: REST, 1: Connect, 2: gRPC. */
+function watchRequest(stream: number, kind: number): Buffer {
+  if (kind === 0) {
+    const block = fields(request(REST_WATCH, {}, "GET"));
     return frame(FRAME.headers, END_HEADERS | END_STREAM, stream, block);
   }
-  const type = kind === "grpc" ? "application/grpc" : "application/connect+proto";
+  const more = kind === 1 ? { "content-type": "application/connect+proto" } : GRPC;
   return Buffer.concat([
-    frame(
-      FRAME.headers,
-      END_HEADERS,
-      stream,
-      fields(request(WATCH, { "content-type": type, te: "trailers" })),
-    ),
+    frame(FRAME.headers, END_HEADERS, stream, fields(request(WATCH, more))),
     frame(FRAME.data, END_STREAM, stream, Buffer.alloc(5)),
   ]);
 }
@@ -133,22 +88,16 @@ export const stalledReflection: Attack = async (target, signal) => {
   });
   session.on("error", () => undefined);
   const name = "mooring.v1.SettingService";
-  // ServerReflectionRequest.file_containing_symbol, in an envelope of gRPC.
-  const question = Buffer.concat([Buffer.of(0x22, name.length), Buffer.from(name)]);
-  const message = Buffer.concat([Buffer.of(0, 0, 0, 0, question.length), question]);
+  // ServerReflectionRequest.file_containing_symbol.
+  const message = framed(Buffer.concat([Buffer.of(0x22, name.length), Buffer.from(name)]));
   const asking = async (): Promise<void> => {
-    const stream = session.request({
-      ":method": "POST",
-      ":path": "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
-      "content-type": "application/grpc",
-      te: "trailers",
-    });
+    const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+    const stream = session.request({ ":method": "POST", ":path": path, ...GRPC });
     stream.on("error", () => undefined);
     add(tally, "streams");
-    for (let sent = 0; sent < 513_000 && !signal.aborted && !stream.destroyed; ) {
-      sent += message.length;
-      add(tally, "questions");
+    for (let sent = 0; sent < 513_000; sent += message.length) {
       if (!(await writeAll(stream, message, signal))) return;
+      add(tally, "questions");
     }
   };
   await Promise.all(Array.from({ length: 8 }, asking));

@@ -1,8 +1,9 @@
 // Many streams of one rpc, opened at once by one token that has only its scopes.
 import { create, type DescMethod } from "@bufbuild/protobuf";
+import { callAdmin } from "../../mooring.ts";
 import { openSession, send, TRANSPORTS, wireOf } from "../request/send.ts";
-import { type Attack, add, pause, type Tally } from "../target.ts";
-import { createTokens, post, scopesOf } from "./request.ts";
+import { createToken } from "../request/token.ts";
+import { type Attack, add, mountOf, pause, type Tally } from "../target.ts";
 import { addSite, failingRow } from "./site.ts";
 
 const STREAMS = 100;
@@ -17,28 +18,23 @@ const ROUND = 4_000;
 export function manyStreams(method: DescMethod): Attack {
   return async (target, signal, begin) => {
     const tally: Tally = { streams: 0, rounds: 0 };
+    const save = (mounts: readonly object[]) =>
+      callAdmin(target, "/api/admin/mount/save", { mounts });
     begin("store mounts and incidents");
     for (let at = 0; at < MOUNTS.count; at += MOUNTS.each)
-      await post(target, "/api/admin/mount/save", {
-        mounts: Array.from({ length: MOUNTS.each }, (_, each) => mount(at + each)),
-      });
+      await save(Array.from({ length: MOUNTS.each }, (_, each) => mount(at + each)));
     const rows = Array.from({ length: INCIDENTS }, (_, at) => failingRow(at));
     const site = await addSite(target, { mounts: () => rows });
     await site.isRead(signal);
-    const token = await createTokens(target)(scopesOf(method));
+    const token = await createToken(target, method);
+    const wires = TRANSPORTS.map((one) => wireOf(method, create(method.input), one, token));
     for (let round = 0; !signal.aborted; round += 1) {
       begin(`${method.name}, round ${round + 1}`);
       const session = openSession(target.port);
-      for (let at = 0; at < STREAMS; at += 1) {
-        const transport = TRANSPORTS[at % TRANSPORTS.length] ?? "grpc";
-        const wire = wireOf(method, create(method.input), transport, token);
-        if (wire === undefined) continue;
-        send(session, wire).resume();
-        add(tally, "streams");
-      }
-      await post(target, "/api/admin/mount/save", {
-        mounts: [{ ...mount(round % MOUNTS.count), disabled: round % 2 === 0 }],
-      });
+      for (let at = 0; at < STREAMS; at += wires.length)
+        for (const wire of wires) send(session, wire).resume();
+      add(tally, "streams", STREAMS);
+      await save([{ ...mount(round % MOUNTS.count), disabled: round % 2 === 0 }]);
       await pause(ROUND, signal);
       session.destroy();
       add(tally, "rounds");
@@ -49,11 +45,5 @@ export function manyStreams(method: DescMethod): Attack {
 }
 
 function mount(at: number): object {
-  return {
-    name: `watched_${at}`,
-    mount_path: `/watched/${at}`,
-    driver: "Local",
-    config: { root_folder_path: "/" },
-    members: { remark: "v".repeat(MOUNTS.bytes) },
-  };
+  return mountOf("watched", at, MOUNTS.bytes);
 }

@@ -119,12 +119,7 @@ function fieldForms(desc: DescMessage, depth = 0): readonly FieldForm[] {
       if (field.fieldKind === "scalar")
         return isText(field.scalar)
           ? both((kind, size) => scalar(field.scalar, kind, size))
-          : [
-              at(
-                "extreme",
-                () => TIMES[`${desc.typeName}.${field.name}`] ?? EXTREMES[field.scalar],
-              ),
-            ];
+          : [at("extreme", () => extreme(`${desc.typeName}.${field.name}`, field.scalar))];
       if (field.message.typeName === "google.protobuf.Struct")
         return both((kind, size) => struct(desc, kind, size));
       if (depth === MAX_DEPTH) return [];
@@ -163,25 +158,12 @@ function isText(type: ScalarType): boolean {
   return type === ScalarType.STRING || type === ScalarType.BYTES;
 }
 
-const INT32 = 2 ** 31 - 1;
-const INT64 = 2n ** 63n - 1n;
-
-const EXTREMES: Readonly<Record<ScalarType, unknown>> = {
-  [ScalarType.DOUBLE]: Number.MAX_VALUE,
-  [ScalarType.FLOAT]: 3e38,
-  [ScalarType.INT64]: INT64,
-  [ScalarType.UINT64]: 2n ** 64n - 1n,
-  [ScalarType.INT32]: INT32,
-  [ScalarType.FIXED64]: 2n ** 64n - 1n,
-  [ScalarType.FIXED32]: 2 ** 32 - 1,
+/** Largest values of the scalar types in the contract. */
+const EXTREMES: Readonly<Partial<Record<ScalarType, unknown>>> = {
   [ScalarType.BOOL]: true,
-  [ScalarType.STRING]: "",
-  [ScalarType.BYTES]: new Uint8Array(),
+  [ScalarType.INT32]: 2 ** 31 - 1,
   [ScalarType.UINT32]: 2 ** 32 - 1,
-  [ScalarType.SFIXED32]: INT32,
-  [ScalarType.SFIXED64]: INT64,
-  [ScalarType.SINT32]: INT32,
-  [ScalarType.SINT64]: INT64,
+  [ScalarType.INT64]: 2n ** 63n - 1n,
 };
 
 /** Largest values with a JSON form. */
@@ -191,6 +173,12 @@ const TIMES: Readonly<Record<string, unknown>> = {
   "google.protobuf.Duration.seconds": 315_576_000_000n,
   "google.protobuf.Duration.nanos": 999_999_999,
 };
+
+function extreme(name: string, type: ScalarType): unknown {
+  const value = TIMES[name] ?? EXTREMES[type];
+  if (value === undefined) throw new Error(`${name}: its type has no largest value in EXTREMES`);
+  return value;
+}
 
 /** Text that matches nothing, or a pattern with the maximum number of parts. */
 function text(kind: Kind, size: Size): string {

@@ -8,14 +8,14 @@ import {
 import {
   type DescMethod,
   getOption,
-  hasOption,
   type JsonObject,
-  type JsonValue,
   type Message,
   toBinary,
   toJson,
 } from "@bufbuild/protobuf";
 import { http } from "../../../gen/google/api/annotations_pb.js";
+import { framed, pathOf } from "../../call.ts";
+import { add, type Tally } from "../target.ts";
 
 export const TRANSPORTS = ["rest", "connect-json", "connect-proto", "grpc-web", "grpc"] as const;
 export type Transport = (typeof TRANSPORTS)[number];
@@ -29,70 +29,55 @@ export interface Wire {
 /** Maximum length of a query of a REST request: longer ones are refused with their headers. */
 const MAX_QUERY = 48_000;
 
-/**
- * Encodes a message for a transport.
- *
- * @returns undefined where the transport has no form for it.
- */
+/** Encodes a message for a transport. @param token an empty one is left out. */
 export function wireOf(
   method: DescMethod,
   message: Message,
   transport: Transport,
-  token: string | undefined,
-): Wire | undefined {
-  const authorization: OutgoingHttpHeaders = token === undefined ? {} : { authorization: token };
+  token: string,
+): Wire {
+  const authorization: OutgoingHttpHeaders = token === "" ? {} : { authorization: token };
   if (transport === "rest") {
-    const wire = restOf(method, message);
-    return wire && { ...wire, headers: { ...wire.headers, ...authorization } };
+    const { headers, body } = restOf(method, message);
+    return { headers: { ...headers, ...authorization }, body };
   }
   const isStream = method.methodKind !== "unary";
-  const path = `/${method.parent.typeName}/${method.name}`;
+  const [type, isFramed] = {
+    "connect-json": [isStream ? "application/connect+json" : "application/json", isStream],
+    "connect-proto": [isStream ? "application/connect+proto" : "application/proto", isStream],
+    "grpc-web": ["application/grpc-web+proto", true],
+    grpc: ["application/grpc", true],
+  }[transport] as [string, boolean];
   const bytes =
     transport === "connect-json"
       ? Buffer.from(JSON.stringify(toJson(method.input, message)))
       : Buffer.from(toBinary(method.input, message));
-  const type = {
-    "connect-json": isStream ? "application/connect+json" : "application/json",
-    "connect-proto": isStream ? "application/connect+proto" : "application/proto",
-    "grpc-web": "application/grpc-web+proto",
-    grpc: "application/grpc",
-  }[transport];
-  const isFramed = isStream || transport.startsWith("grpc");
   return {
     headers: {
       ":method": "POST",
-      ":path": path,
+      ":path": pathOf(method),
       "content-type": type,
       ...(transport === "grpc" ? { te: "trailers" } : {}),
       ...authorization,
     },
-    body: isFramed ? envelope(bytes) : bytes,
+    body: isFramed ? framed(bytes) : bytes,
   };
 }
 
-function envelope(bytes: Buffer): Buffer {
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(bytes.length, 1);
-  return Buffer.concat([head, bytes]);
-}
-
-function restOf(method: DescMethod, message: Message): Wire | undefined {
-  if (!hasOption(method, http)) return undefined;
+function restOf(method: DescMethod, message: Message): Wire {
   const { pattern, body } = getOption(method, http);
-  if (typeof pattern.value !== "string") return undefined;
+  if (typeof pattern.value !== "string") throw new Error(`${nameOf(method)} has no REST route`);
   const json = toJson(method.input, message, { useProtoFieldName: true }) as JsonObject;
-  const verb = (pattern.case ?? "get").toUpperCase();
-  const inBody: JsonValue | undefined = body === "*" ? json : body === "" ? undefined : json[body];
-  const rest =
-    body === "*" ? {} : Object.fromEntries(Object.entries(json).filter(([name]) => name !== body));
+  const { [body]: inBody, ...rest } = body === "*" ? { "*": json } : json;
   const query = new URLSearchParams(parameters(rest)).toString().slice(0, MAX_QUERY);
+  const headers = {
+    ":method": pattern.case.toUpperCase(),
+    ":path": query === "" ? pattern.value : `${pattern.value}?${query}`,
+  };
+  if (inBody === undefined) return { headers, body: Buffer.of() };
   return {
-    headers: {
-      ":method": verb,
-      ":path": query === "" ? pattern.value : `${pattern.value}?${query}`,
-      ...(inBody === undefined ? {} : { "content-type": "application/json" }),
-    },
-    body: inBody === undefined ? Buffer.of() : Buffer.from(JSON.stringify(inBody)),
+    headers: { ...headers, "content-type": "application/json" },
+    body: Buffer.from(JSON.stringify(inBody)),
   };
 }
 
@@ -122,6 +107,24 @@ export function send(session: ClientHttp2Session, { headers, body }: Wire): Clie
   stream.on("error", () => undefined);
   if (body.length > 0) stream.end(body);
   return stream;
+}
+
+/** Sends a request, and counts it. Resolves at the end of its reply, or of the attack. */
+export function answered(
+  session: ClientHttp2Session,
+  wire: Wire,
+  tally: Tally,
+  over: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const stream = send(session, wire);
+    add(tally, "requests");
+    stream.on("response", (head) => {
+      if (Number(head[":status"]) >= 400) add(tally, "refused");
+    });
+    stream.resume().once("close", resolve);
+    over.addEventListener("abort", () => resolve(), { once: true });
+  });
 }
 
 /** Name of a method in the report, such as `SettingService.Rollback`. */

@@ -27,9 +27,8 @@ function needed(desc: DescMessage, prefix = ""): [path: string, kinds: readonly 
 }
 
 describe("costly requests", () => {
-  test("exist for every rpc that is served", () => {
+  test("exist for every service", () => {
     const names = attacks.map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(methods.map(nameOf)));
     expect(names).toEqual(
       expect.arrayContaining(servedServices.map(({ name }) => `requests-${name}`)),
     );

@@ -1,18 +1,19 @@
+import {
+  ACK,
+  END_HEADERS,
+  END_STREAM,
+  FRAME,
+  fields as fieldsOf,
+  frame,
+  PREFACE,
+  uint32,
+} from "../../../bench/frame.ts";
 import { dial, type Line } from "./line.ts";
 
-/** Kinds of frames (RFC 9113, section 6). */
-export const FRAME = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goaway: 7 } as const;
+export { END_STREAM, FRAME };
 
-const CONTINUATION = 9;
 /** Longest payload of a frame without a setting for it. */
 const MAX_FRAME = 16_384;
-
-/** Flag of the frame that ends a stream. */
-export const END_STREAM = 0x1;
-const END_HEADERS = 0x4;
-const ACK = 0x1;
-
-const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 /** A frame as it was received. */
 export interface Frame {
@@ -44,11 +45,12 @@ export class RawHttp2 {
   }
 
   headers(stream: number, fields: Readonly<Record<string, string>>, end = false): void {
-    const block = Buffer.concat(Object.entries(fields).map(([name, value]) => field(name, value)));
+    const block = fieldsOf(fields);
     for (let start = 0; start < block.length; start += MAX_FRAME) {
       const ended = start + MAX_FRAME >= block.length ? END_HEADERS : 0;
       const part = block.subarray(start, start + MAX_FRAME);
-      const [kind, flags] = start === 0 ? [FRAME.headers, end ? END_STREAM : 0] : [CONTINUATION, 0];
+      const [kind, flags] =
+        start === 0 ? [FRAME.headers, end ? END_STREAM : 0] : [FRAME.continuation, 0];
       this.line.socket.write(frame(kind, flags | ended, stream, part));
     }
   }
@@ -102,43 +104,4 @@ export function framesOf(received: Buffer): Frame[] {
     at += 9 + length;
   }
   return frames;
-}
-
-function frame(
-  kind: number,
-  flags: number,
-  stream: number,
-  payload: Buffer = Buffer.alloc(0),
-): Buffer {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head.writeUInt8(kind, 3);
-  head.writeUInt8(flags, 4);
-  head.writeUInt32BE(stream, 5);
-  return Buffer.concat([head, payload]);
-}
-
-/** A literal field that is not indexed, with its name (RFC 7541, section 6.2.2). */
-function field(name: string, value: string): Buffer {
-  return Buffer.concat([Buffer.from([0]), text(name), text(value)]);
-}
-
-function text(value: string): Buffer {
-  const bytes = Buffer.from(value);
-  return Buffer.concat([integer(bytes.length), bytes]);
-}
-
-/** An integer with a prefix of 7 bits (RFC 7541, section 5.1). */
-function integer(value: number): Buffer {
-  if (value < 127) return Buffer.from([value]);
-  const bytes = [127];
-  let rest = value - 127;
-  for (; rest >= 128; rest >>= 7) bytes.push((rest & 127) | 128);
-  return Buffer.from([...bytes, rest]);
-}
-
-function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
 }
