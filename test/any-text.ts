@@ -14,3 +14,10 @@ const character = fc
 export function anyText(bounds: Omit<fc.StringConstraints, "unit"> = {}): fc.Arbitrary<string> {
   return fc.string({ ...bounds, unit: character });
 }
+
+/** Any JSON value, with texts of any characters. */
+export function anyJson(): fc.Arbitrary<unknown> {
+  const numbers = fc.double({ noNaN: true, noDefaultInfinity: true });
+  const values = [anyText(), numbers, fc.integer(), fc.boolean(), fc.constant(null)];
+  return fc.anything({ key: anyText(), values }).map((value) => JSON.parse(JSON.stringify(value)));
+}

@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { makeFolder } from "../database/sqlite/file.ts";
-import { readBuiltIn } from "../drivers/built-in.ts";
+import { builtInOf } from "../drivers/built-in.ts";
 import { type LiveCatalogue, openCatalogue } from "../drivers/driver.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { mountRules } from "../mounts/kind.ts";
@@ -85,7 +85,7 @@ function openDrivers(
   log: Logger,
 ): Promise<LiveCatalogue> {
   return openCatalogue({
-    builtIn: () => readBuiltIn({ offer: family }),
+    builtIn: () => builtInOf(family),
     directory: driversDir,
     enabled: driversEnabled,
     onError: (error) => log.error({ reason: error.message }, "the driver folder is invalid"),

@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { readBuiltIn } from "../drivers/built-in.ts";
+import { builtInOf } from "../drivers/built-in.ts";
 import type { Catalogue } from "../drivers/catalogue.ts";
 import { openCatalogue } from "../drivers/driver.ts";
 import type { RecordKind } from "../history/kind.ts";
@@ -101,7 +101,7 @@ export async function readOfflineDrivers({
   driversEnabled,
 }: Pick<Config, "family" | "driversDir" | "driversEnabled">): Promise<Catalogue> {
   const live = await openCatalogue({
-    builtIn: () => readBuiltIn({ offer: family }),
+    builtIn: () => builtInOf(family),
     directory: driversDir,
     enabled: driversEnabled,
     onError: () => undefined,

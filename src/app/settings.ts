@@ -13,7 +13,7 @@ import type { LedgerStore } from "../ledger/store.ts";
 import { createFingerprint, type Fingerprint } from "../secrets/fingerprint.ts";
 import { createSealer } from "../secrets/sealer.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
-import { loadSettingDefinitions } from "../settings/definition-file.ts";
+import { definitionsOf } from "../settings/definition-file.ts";
 import { settingsKind } from "../settings/history-kind.ts";
 import { settingLimits, settingRules } from "../settings/kind.ts";
 import { createPublicSettings, type PublicSettings } from "../settings/public-settings.ts";
@@ -81,7 +81,7 @@ export async function startSettingServices(
 ): Promise<SettingServices> {
   const { store, log, commonLog = log, version, otherKinds = [], managedBy, showToken } = options;
   const { compacts = true } = options;
-  const definitions = loadSettingDefinitions(undefined, config.family);
+  const definitions = definitionsOf(config.family);
   const fingerprint = createFingerprint(store.fingerprintKey, config.secretKeys);
   const ledger = await createLedger({
     store,

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Offer } from "../config/family.ts";
+import { memoize } from "../memoize.ts";
 import { readLabels } from "../messages/label.ts";
 import { createDriverReader, type DriverReader } from "./definition.ts";
 import type { DriverInfo } from "./driver-info.ts";
@@ -11,6 +12,9 @@ export interface BuiltIn {
   readonly reader: DriverReader;
   readonly drivers: readonly DriverInfo[];
 }
+
+/** The program's own drivers of a family, which a process reads once. */
+export const builtInOf = memoize((offer: Offer): BuiltIn => readBuiltIn({ offer }));
 
 const DATA = join(import.meta.dirname, "../data");
 

@@ -1,4 +1,5 @@
 import { type WatchTimes, watchFolder } from "../files/file-watch.ts";
+import { memoize } from "../memoize.ts";
 import { notFound, unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
 import { didYouMean } from "../messages/nearest.ts";
@@ -56,7 +57,12 @@ export interface LiveCatalogueOptions {
 export async function openCatalogue(options: LiveCatalogueOptions): Promise<LiveCatalogue> {
   const { directory, enabled, onError, onNotice = () => {} } = options;
   if (directory === undefined) {
-    const live = still(() => createCatalogue({ definitions: options.builtIn().drivers, enabled }));
+    const live = still(() => {
+      const { drivers } = options.builtIn();
+      return enabled === undefined
+        ? catalogueOf(drivers)
+        : createCatalogue({ definitions: drivers, enabled });
+    });
     // An unknown name ends the start.
     if (enabled !== undefined) live.current();
     return live;
@@ -135,6 +141,11 @@ export async function openCatalogue(options: LiveCatalogueOptions): Promise<Live
     },
   };
 }
+
+/** Catalogue of all of these drivers: the same one for each service of a process. */
+const catalogueOf = memoize((definitions: readonly DriverInfo[]) =>
+  createCatalogue({ definitions }),
+);
 
 /**
  * Catalogue without a folder, which never changes. It is read at its first use: 20 ms of a start, for

@@ -77,11 +77,16 @@ export function readTranslations(language: Language): Map<string, TranslatedText
 const english: Translate = (text) => text;
 
 /**
- * Translates texts. The files of a language are read at its first use: most sites use one language.
+ * Translates texts. A process reads the files of a language once, at its first use: most sites use
+ * one language.
  */
 export function createTranslations(): (language: Language) => Translate {
-  return memoize((language) => (language === "en" ? english : createTranslate(language)));
+  return translateTo;
 }
+
+const translateTo = memoize(
+  (language: Language): Translate => (language === "en" ? english : createTranslate(language)),
+);
 
 function createTranslate(language: Language): Translate {
   const bySource = new Map<string, string>();

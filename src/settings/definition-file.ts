@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { FAMILIES, isOffered, type Offer, unionOf } from "../config/family.ts";
 import { isObject } from "../is-object.ts";
 import { jsonErrorText } from "../json-error.ts";
+import { memoize } from "../memoize.ts";
 import { type Labels, readLabels } from "../messages/label.ts";
 import { checkKey, isSettingType, type SettingDefinition } from "./definition.ts";
 import { formatOf, formats } from "./format/registry.ts";
@@ -75,6 +76,9 @@ export function loadSettingDefinitions(
   const place = { file: path, offer, labels: readLabels(), checked };
   return readDefinitions(readFileSync(path, "utf8"), place);
 }
+
+/** Definitions of the program for a family, which a process reads once. */
+export const definitionsOf = memoize((offer: Offer) => loadSettingDefinitions(DATA_FILE, offer));
 
 /**
  * Reads the definitions from the text of their file.

@@ -1,4 +1,4 @@
-import { loadSettingDefinitions } from "../settings/definition-file.ts";
+import { definitionsOf } from "../settings/definition-file.ts";
 import { FLAG } from "../settings/item.ts";
 import { shapeOf, type ValueShape } from "./setting-value.ts";
 
@@ -17,7 +17,7 @@ export function readKnownSettings(): ReadonlyMap<string, KnownSetting> {
   const families = ["all", "openlist", "alist"] as const;
   const counts = new Map<string, number>();
   for (const family of families)
-    for (const { key, format, flag, default: value } of loadSettingDefinitions(undefined, family)) {
+    for (const { key, format, flag, default: value } of definitionsOf(family)) {
       if (flag === FLAG.readonly) continue;
       const earlier = known.get(key);
       const isSame = earlier === undefined || earlier.default === value;

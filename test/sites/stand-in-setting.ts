@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { loadSettingDefinitions } from "../../src/settings/definition-file.ts";
+import { definitionsOf } from "../../src/settings/definition-file.ts";
 
 /** A row of a site's list, as the site sends it. */
 export interface Row {
@@ -86,7 +86,9 @@ export function createSettingsOfSite(
   const makeToken = (): string =>
     `${manner}-${randomUUID()}${randomBytes(32).toString("hex").slice(0, 64)}`;
   const initial = new Map<string, Row>();
-  for (const { key, default: value, type, options, group, flag, index } of loadSettingDefinitions())
+  for (const { key, default: value, type, options, group, flag, index } of definitionsOf(
+    "openlist",
+  ))
     initial.set(key, {
       key,
       value,

@@ -52,12 +52,13 @@ export interface TestServiceOptions {
 export async function startService(options: TestServiceOptions = {}): Promise<TestService> {
   const folder = options.folder ?? newDatabaseFolder();
   let log = "";
-  /** The lines read so far, and their length in the log. */
+  /** The lines read so far, and the text after them. */
   const lines: Record<string, unknown>[] = [];
-  let parsed = 0;
+  let unread = "";
   const sink = new Writable({
     write: (chunk, _encoding, done) => {
       log += String(chunk);
+      unread += String(chunk);
       done();
     },
   });
@@ -83,9 +84,9 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
     folder,
     log: () => log,
     logLines: () => {
-      const whole = log.slice(parsed, log.lastIndexOf("\n") + 1);
-      parsed += whole.length;
-      for (const line of whole.split("\n")) if (line !== "") lines.push(JSON.parse(line));
+      const read = unread.split("\n");
+      unread = read.pop() ?? "";
+      for (const line of read) lines.push(JSON.parse(line));
       return lines;
     },
     stop: async () => {
