@@ -17,7 +17,6 @@ interface ItemFact {
   readonly default: string | null;
   readonly options: string;
   readonly required: boolean;
-  readonly help_present: boolean;
   readonly default_withheld?: string;
 }
 
@@ -191,14 +190,6 @@ describe.skipIf(!present)("the drivers offered to openlist (needs ../shared)", (
     expect(others).toEqual(fact.config);
     // True for the version that the contract was written from; later drivers have it off.
     expect(only_local).toBe(fact.only_local_in_alist_v3_25_1 ?? false);
-  });
-
-  it.each(openlistFacts)("have help where its own pages have a hint: $name", (fact) => {
-    const hinted = [...fact.common_items, ...fact.additional].filter(
-      ({ help_present }) => help_present,
-    );
-    const own = itemsOf(driverOf("openlist", fact.name)).filter(({ help }) => help !== "");
-    expect(own.map(({ name }) => name).sort()).toEqual(hinted.map(({ name }) => name).sort());
   });
 
   it("are listed in docs/drivers.md if their own default is left empty", () => {

@@ -222,22 +222,6 @@ describe.each(PLUGINS)("%s", (_plugin, register) => {
       }
     });
 
-    test("passes interceptors' changes of requests and responses on", async () => {
-      const changes: Interceptor = (next) => async (request) => {
-        if (request.stream) return next(request);
-        const response = await next({ ...request, message: sentence("changed") as never });
-        if (response.stream) return response;
-        const word = `${String(Reflect.get(response.message, "word"))}!`;
-        const header = new Headers(response.header);
-        header.set("x-new", "1");
-        return { ...response, message: answer(word), header } as never;
-      };
-      const app = application();
-      await register(app, { routes: routes(), interceptors: [changes] });
-      const { words, header } = await call(connect(await urlOf(app)), say, ["hi"]);
-      expect([words, header.get("x-new")]).toEqual([["nobody hears changed!"], "1"]);
-    });
-
     test("sends headers and trailers of handlers", async () => {
       const app = application();
       await register(app, {

@@ -293,11 +293,6 @@ test("an empty message is an empty object", () => {
   expect(written(FORM, desc, create(desc))).toBe("{}");
 });
 
-test("the text of a reply is escaped for HTML", () => {
-  const text = createJsonText(escapeHtml)(All, made(All, { someText: "</script>" }));
-  expect(text).toContain('"some_text":"\\u003c/script\\u003e"');
-});
-
 const surrogate = "\ud800";
 
 test.each<[string, DescMessage, object]>([

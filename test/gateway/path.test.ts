@@ -120,13 +120,6 @@ test.each<[string, string, string]>([
   expect(reply.json).toMatchObject({ code: status, data: null });
 });
 
-test("OPTIONS is answered with the methods of a known path", async () => {
-  const reply = await gateway.send("/v1/methods/a", { method: "OPTIONS" });
-  expect(reply.status).toBe(204);
-  expect(reply.headers.allow).toBe("PUT, PATCH, DELETE, OPTIONS");
-  expect((await gateway.send("/nope", { method: "OPTIONS" })).status).toBe(404);
-});
-
 test("a wrong path variable is named", async () => {
   expect(echoed(await gateway.send("/v1/number/x"))).toEqual({
     code: 400,

@@ -82,20 +82,6 @@ test("a foreign hook receives every kind of request, and its headers are on ever
   expect(ended).toEqual(all);
 });
 
-test("a foreign hook can refuse any request before it reaches an rpc", async () => {
-  const app = application();
-  app.addHook("onRequest", (_request, reply, done) => {
-    reply.code(418).send({ refused: true });
-    done();
-  });
-  await app.register(restGateway, { methods });
-  const port = await listen(app);
-  for (const [name, method, path, headers, body] of KINDS) {
-    const reply = await send(port, path, { method, headers, body });
-    expect([name, reply.status, reply.json]).toEqual([name, 418, { refused: true }]);
-  }
-});
-
 test("a foreign plugin, a rate limit, applies to every kind of request", async () => {
   const app = application();
   await app.register(rateLimit, { global: true, max: 1, timeWindow: 60_000 });

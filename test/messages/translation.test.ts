@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import {
   createTranslations,
@@ -46,23 +45,7 @@ describe.each(LANGUAGES.filter((language) => language !== "en"))("the texts in %
       if (text.endsWith(".")) expect(made, `${file}#${name}`).toMatch(/[。！？）]$/u);
     }
   });
-
-  it("use the words of the glossary", () => {
-    expect(GLOSSARY.get("文件夹")).toBe("资料夹");
-    for (const [word, other] of GLOSSARY)
-      for (const [name, { text }] of translated)
-        expect(text.includes(other), `${name}: ${other} for ${word}`).toBe(false);
-  });
 });
-
-/** The glossary: each term with the words that must not be used for it. */
-const GLOSSARY = new Map(
-  [
-    ...readFileSync("docs/languages.md", "utf8").matchAll(
-      /^\| [^|]+ \| ([^|]+) \| ([^|\s]+) \|$/gm,
-    ),
-  ].map(([, word = "", other = ""]) => [word.trim(), other]),
-);
 
 describe("a translation", () => {
   const translate = createTranslations();

@@ -51,14 +51,6 @@ test.each([true, false])(
   },
 );
 
-test.each([
-  ["sealed", { secrets: {} }],
-  ["unreadable", { secrets: { contents: "{" } }],
-])("a skipped entry has the name of that site too: %s", async (_case, change) => {
-  await openSites();
-  expect(await restored(false, (entry) => ({ ...entry, ...change }))).toEqual(["hut skipped"]);
-});
-
 const unreadable = [
   ["sealed", { secrets: {} }],
   ["unreadable", { secrets: { contents: "{" } }],
