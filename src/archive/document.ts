@@ -6,7 +6,7 @@ import { rejectViolations, type Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { ownValue, setOwn } from "../own-value.ts";
 import { sortedJson } from "../sorted-json.ts";
-import { createTicks } from "../ticks.ts";
+import { createTicks, mapInTicks } from "../ticks.ts";
 import { identifierOf, nameOfRecord } from "./identifier.ts";
 import type { ArchiveEntry, SecretValue } from "./part.ts";
 import type { PassphraseCipher, SealedText } from "./passphrase.ts";
@@ -299,27 +299,17 @@ export async function readArchive(
       ? undefined
       : await openSecrets({ origin, read, signal }, readSealed(sealed), passphrase, cipher);
   const known = new Set(parts.map(({ name }) => name));
-  return {
-    origin,
-    isSealed: secrets !== undefined,
-    sections: new Map(
-      [...read].flatMap(([part, entries]) =>
-        known.has(part)
-          ? [
-              [
-                part,
-                entriesOf(part, withSecrets(entries, secrets && (ownValue(secrets, part) ?? {}))),
-              ],
-            ]
-          : [],
-      ),
-    ),
-    unknown: [...read].flatMap(([name, { length: count }]) =>
-      known.has(name) || count === 0
-        ? []
-        : [{ name: name.slice(0, MAX_NAME).toWellFormed(), count }],
-    ),
-  };
+  const sections = new Map<string, readonly ArchiveEntry[]>();
+  const unknown: ReadArchive["unknown"][number][] = [];
+  for (const [name, entries] of read) {
+    if (known.has(name)) {
+      const opened = secrets && (ownValue(secrets, name) ?? {});
+      sections.set(name, await entriesOf(name, await withSecrets(entries, opened)));
+    } else if (entries.length > 0) {
+      unknown.push({ name: name.slice(0, MAX_NAME).toWellFormed(), count: entries.length });
+    }
+  }
+  return { origin, isSealed: secrets !== undefined, sections, unknown };
 }
 
 /** Limit of the name of an unknown part in a reply. */
@@ -386,8 +376,8 @@ function isNames(value: unknown): value is readonly string[] {
 function withSecrets(
   entries: readonly ReadEntry[],
   opened: Sealed[string] | undefined,
-): ArchiveEntry[] {
-  return entries.map(({ entry, sealed }) => {
+): Promise<ArchiveEntry[]> {
+  return mapInTicks(entries, ({ entry, sealed }) => {
     if (sealed.length === 0) return entry;
     const values = ownValue(opened, entry.name);
     const missing = [
@@ -404,9 +394,9 @@ function withSecrets(
 }
 
 /** Entries by the names of their records, of which a source has the last one. */
-function entriesOf(part: string, entries: readonly ArchiveEntry[]): ArchiveEntry[] {
+function entriesOf(part: string, entries: readonly ArchiveEntry[]): Promise<ArchiveEntry[]> {
   const last = new Map(entries.map((entry) => [entry.name, entry]));
-  return Array.from(last.values(), (entry) => ({
+  return mapInTicks([...last.values()], (entry) => ({
     ...entry,
     name: nameOfRecord(part, entry.name),
   }));

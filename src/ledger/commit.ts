@@ -1,6 +1,6 @@
 import { doneEntry } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
-import { createTicks } from "../ticks.ts";
+import { createTicks, mapInTicks } from "../ticks.ts";
 import type { Codec } from "./codec.ts";
 import type { Item, Kind } from "./kind.ts";
 import type {
@@ -75,18 +75,19 @@ export async function toWrite(
     else upserts.push(codec.toStored(kind.name, after));
   }
   const revisions = commits.map(({ commit }) => commit);
-  return {
-    revisions,
-    upserts,
-    deletes,
-    audit: revisions.map((each) => revisionEntry(each, codec)),
-  };
+  const audit: AuditEntry[] = [];
+  for (const each of revisions) audit.push(await revisionEntry(each, codec));
+  return { revisions, upserts, deletes, audit };
 }
 
 /** Audit entry of a revision. */
-function revisionEntry(commit: RevisionCommit, { rules }: Pick<Codec, "rules">): AuditEntry {
+async function revisionEntry(
+  commit: RevisionCommit,
+  { rules }: Pick<Codec, "rules">,
+): Promise<AuditEntry> {
   const { time, revision, reason, changes } = commit;
-  const names = changes.flatMap((change) => rules(change.kind).subjectsOf(change));
+  const subjects = await mapInTicks(changes, (change) => rules(change.kind).subjectsOf(change));
+  const names = subjects.flat();
   const why = reason === "" ? {} : { reason };
   return doneEntry(commit, time, names, { revision, keys: names.length, ...why });
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setImmediate as afterIo } from "node:timers/promises";
 import { failedPrecondition, invalid } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import { createTicks, type Ticks } from "../ticks.ts";
+import { createTicks, mapInTicks, type Ticks } from "../ticks.ts";
 import type { Codec } from "./codec.ts";
 import { type Replacement, toChange, toCommit, toWrite } from "./commit.ts";
 import { type Base, createDraft, type Draft, StagedItems } from "./draft.ts";
@@ -278,8 +278,8 @@ class Decided implements Base {
   }
 
   /** Items replaced by a draft on this state, as the next revision. */
-  replacements(draft: Draft): Replacement[] {
-    return draft.changes().map(({ kind, key, item }) => {
+  replacements(draft: Draft): Promise<Replacement[]> {
+    return mapInTicks(draft.changes(), ({ kind, key, item }) => {
       const before = this.get(kind, key);
       const after = item && Object.freeze({ ...item, revision: this.revision + 1 });
       return { kind, key, before, after };
@@ -349,7 +349,7 @@ async function decideOne(
   const draft = createDraft(state);
   const deciding = job.decide(draft);
   const result = deciding instanceof Promise ? await deciding : deciding;
-  const items = state.replacements(draft);
+  const items = await state.replacements(draft);
   if (items.length === 0) return { result, revision: state.revision, commit: undefined };
   refuseNulIn(origin, "");
   let { totals } = state;

@@ -23,8 +23,8 @@ const backupOf = (value: string) => ({
   data: many(value).map((setting) => ({ ...setting, type: "string", group: 0 })),
 });
 
-/** Ticks of a pass over all items: one at every eighth read of the clock. */
-const TICKS = COUNT / 8;
+/** Ticks of a pass over all items: one at every second read of the clock. */
+const TICKS = COUNT / 2;
 
 interface LargeChange {
   /** Passes over all items, each with ticks of its own. */
@@ -34,21 +34,21 @@ interface LargeChange {
 }
 
 const changes: Readonly<Record<string, LargeChange>> = {
-  "a save": { passes: 5, change: ({ settings }) => settings.save(many("1"), tester) },
+  "a save": { passes: 7, change: ({ settings }) => settings.save(many("1"), tester) },
   "a dry run of a save": {
-    passes: 2,
+    passes: 3,
     change: ({ settings }) => settings.save(many("1"), tester, { dryRun: true }),
   },
   "an import": {
-    passes: 6,
+    passes: 8,
     change: (parts) => importSettings(parts, backupOf("1")),
   },
   "a dry run of an import": {
-    passes: 3,
+    passes: 4,
     change: (parts) => importSettings(parts, backupOf("1"), { dryRun: true }),
   },
   "a rollback": {
-    passes: 5,
+    passes: 7,
     change: (parts) => restore(parts, 0),
     prepare: ({ settings }) => settings.save(many("1"), tester),
   },

@@ -1,12 +1,12 @@
 import type { Grant } from "../../access/grant.ts";
-import type { ArchiveEntry, GivenEntries, ImportContext, LedgerPart } from "../../archive/part.ts";
+import type { GivenEntries, ImportContext, LedgerPart } from "../../archive/part.ts";
 import type { DriverInfo } from "../../drivers/driver-info.ts";
 import type { RecordResult } from "../../history/record-result.ts";
 import type { Draft } from "../../ledger/draft.ts";
 import { importRecords, importRules, saveEntries, saveRows } from "../../records/import.ts";
 import { MAX_RECORDS } from "../../records/limit.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
-import { createTicks } from "../../ticks.ts";
+import { mapInTicks } from "../../ticks.ts";
 import { effectsOf, type RunningSite } from "../effect.ts";
 import type { MountInput } from "../input.ts";
 import { SITE_MOUNTS } from "../kind.ts";
@@ -56,13 +56,11 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
     export: async ({ grant, names, withSecrets }) => {
       const sites = deps.siteNames();
       const mounts = await deps.list(grant, names);
-      const ticks = createTicks();
-      const entries: ArchiveEntry[] = [];
-      for (const mount of mounts) {
-        if (ticks.isDue()) await ticks.next();
-        entries.push(mountToEntry(mount, { sites, driverOf, isShown: withSecrets }));
-      }
-      return { entries };
+      return {
+        entries: await mapInTicks(mounts, (mount) =>
+          mountToEntry(mount, { sites, driverOf, isShown: withSecrets }),
+        ),
+      };
     },
     decide: (draft, given, context) => {
       const { caller, choices, dryRun } = context;
