@@ -418,11 +418,12 @@ function contentType({ call, format, framed }: Form): string {
 
 function endFrame({ call, settings }: ConnectParts, error: ConnectError | undefined): Buffer {
   const trailer = new Headers(call.setTrailer);
+  const failure = error && wellFormed(error);
   if (call.transport === "grpc-web") {
-    const text = trailerSerialize(setTrailerStatus(trailer, error && wellFormed(error)));
+    const text = trailerSerialize(setTrailerStatus(trailer, failure));
     return wrap(Buffer.from(text), trailerFlag);
   }
-  const json = endStreamToJson(trailer, error, settings.reply.json);
+  const json = endStreamToJson(trailer, failure, settings.reply.json);
   return wrap(Buffer.from(JSON.stringify(json)), endStreamFlag);
 }
 
@@ -451,6 +452,6 @@ function sendFailure(form: ConnectParts, error: ConnectError): void {
     ...ownHeaders(form.call.errorHeaders(error)),
     "content-type": "application/json",
   };
-  const body = Buffer.from(errorToJsonBytes(error, form.settings.reply.json));
+  const body = Buffer.from(errorToJsonBytes(wellFormed(error), form.settings.reply.json));
   sendUnary(form, codeToHttpStatus(error.code), headers, body);
 }

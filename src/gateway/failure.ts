@@ -154,7 +154,7 @@ function known(error: ConnectError, code: number, own?: Headers): Failure {
   return {
     code,
     real: false,
-    message: error.rawMessage || nameOf(error.code),
+    message: error.rawMessage.toWellFormed() || nameOf(error.code),
     violations: error
       .findDetails(BadRequestSchema)
       .flatMap((detail) => detail.fieldViolations)
@@ -261,14 +261,14 @@ export function failureStatus(error: ConnectError, registry?: Registry): JsonVal
   const json = details.map((detail) => toJson(AnySchema, detail, { registry: inTypes }));
   return {
     code: error.code,
-    ...(error.rawMessage === "" ? {} : { message: error.rawMessage }),
+    ...(error.rawMessage === "" ? {} : { message: error.rawMessage.toWellFormed() }),
     ...(json.length === 0 ? {} : { details: json }),
   };
 }
 
 /**
  * Returns the error with a well-formed message: one that was cut within a character cannot be
- * encoded in trailers (RFC 3986, section 2.1).
+ * encoded in trailers (RFC 3986, section 2.1), and some clients cannot parse it in JSON.
  */
 export function wellFormed(error: ConnectError): ConnectError {
   const { rawMessage, code, metadata, details, cause } = error;

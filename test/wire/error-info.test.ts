@@ -215,6 +215,14 @@ describe("an error of a handler", () => {
     },
   );
 
+  test("has a well-formed message over every transport, also if it ends within a character", async () => {
+    thrown = new ConnectError("half \ud83d", Code.FailedPrecondition);
+    const all = await Promise.all(Object.values(transports).map(failures));
+    expect(all.flat().map(({ rawMessage }) => rawMessage)).toEqual(Array(18).fill("half \ufffd"));
+    const { text } = await http1Sender(served.port)("/api/public/settings");
+    expect(text).toContain("half \ufffd");
+  });
+
   test("has Retry-After over REST", async () => {
     const { headers, json } = await http1Sender(served.port)("/api/public/settings");
     expect(headers["retry-after"]).toBe("7");
