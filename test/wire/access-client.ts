@@ -1,5 +1,5 @@
 import type { DescService } from "@bufbuild/protobuf";
-import { type Client, createClient } from "@connectrpc/connect";
+import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { AccessService } from "../../gen/mooring/v1/access_service_pb.js";
 import { AuditService } from "../../gen/mooring/v1/audit_service_pb.js";
@@ -28,8 +28,19 @@ const services = {
   status: StatusService,
 } as const;
 
+export type Clients = { readonly [Name in keyof typeof services]: Client<(typeof services)[Name]> };
+
+/** Clients of all services over one transport. */
+export function clientsOver(transport: Transport): Clients {
+  const clients = Object.entries(services).map(([name, desc]) => [
+    name,
+    createClient<DescService>(desc, transport),
+  ]);
+  return Object.fromEntries(clients);
+}
+
 /** Clients of one token. */
-export type As = { readonly [Name in keyof typeof services]: Client<(typeof services)[Name]> } & {
+export type As = Clients & {
   readonly headers: { readonly authorization: string };
   /** Ends their connection. */
   close(): void;
@@ -49,12 +60,8 @@ export function as(port: number, token: string = TOKEN): As {
       },
     ],
   });
-  const clients = Object.entries(services).map(([name, desc]) => [
-    name,
-    createClient<DescService>(desc, transport),
-  ]);
   return {
-    ...Object.fromEntries(clients),
+    ...clientsOver(transport),
     headers: { authorization: token },
     close: () => sessionManager.abort(),
   };
@@ -62,7 +69,7 @@ export function as(port: number, token: string = TOKEN): As {
 
 /** Creates a token. @returns its text and id. */
 export async function give(
-  by: As,
+  by: Clients,
   scopes: readonly string[],
   limits: readonly string[] = [],
   principal = "tester",

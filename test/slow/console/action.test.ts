@@ -1,28 +1,20 @@
 import type { Page, Route } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { MountService } from "../../../gen/mooring/v1/mount_service_pb.js";
-import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
-import { WebhookService } from "../../../gen/mooring/v1/webhook_service_pb.js";
-import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
+import { beforeAll, expect, test } from "vitest";
+import { startStandIn } from "../../sites/stand-in.ts";
+import { startedForAll } from "../../started.ts";
 import { consoleTest, visit } from "./console.ts";
 
 const console = consoleTest({ env: { MOORING_WEBHOOK_TARGETS: "any" } });
 
-const sites: StandIn[] = [];
-afterAll(() => Promise.all(sites.map((site) => site.stop())));
+const site = startedForAll(startStandIn);
+const second = startedForAll(startStandIn);
 beforeAll(async () => {
-  const site = await startStandIn();
-  sites.push(site, await startStandIn());
-  await console.client(SiteService).createSite({
-    site: { name: "harbour", url: site.url, token: site.token() },
-  });
-  await console.settings.saveSettings({ settings: [{ key: "site_title", value: "Harbour" }] });
-  await console.client(MountService).saveMounts({
+  await console.addSite(site);
+  await console.change("site_title", "Harbour");
+  await console.mounts.saveMounts({
     mounts: [{ name: "films", mountPath: "/films", driver: "Local", sites: { all: true } }],
   });
-  await console
-    .client(WebhookService)
-    .createWebhook({ webhook: { name: "chat", url: "http://127.0.0.1:9/" } });
+  await console.webhooks.createWebhook({ webhook: { name: "chat", url: "http://127.0.0.1:9/" } });
   await console.token(["drivers:read"], "nightly");
 });
 
@@ -267,14 +259,8 @@ const leading: readonly Case[] = [
     address: "sites?new=1",
     prepare: async (page) => {
       await page.locator("dialog input").nth(0).fill("second");
-      await page
-        .locator("dialog input")
-        .nth(1)
-        .fill(sites[1]?.url ?? "");
-      await page
-        .locator("dialog input")
-        .nth(2)
-        .fill(sites[1]?.token() ?? "");
+      await page.locator("dialog input").nth(1).fill(second.url);
+      await page.locator("dialog input").nth(2).fill(second.token());
     },
     button: "dialog .main",
     call: "SiteService/CreateSite",
@@ -310,16 +296,15 @@ test("an action that ends after its page was left does not bring the user to ano
 });
 
 test("two clicks for older entries of a list show each entry once", async () => {
-  const sites = console.client(SiteService);
   // A page of the log has 30 entries.
   for (let at = 0; at < 31; at += 1) {
-    await console.settings.saveSettings({ settings: [{ key: "site_title", value: `${at}` }] });
-    await sites.syncSite({ name: "harbour", keys: ["site_title"] });
+    await console.change("site_title", `${at}`);
+    await console.sites.syncSite({ name: "harbour", keys: ["site_title"] });
   }
   const page = await console.enter("sites?name=harbour");
   const log = page.locator('section[aria-labelledby="site-log"]');
   await expect.poll(() => log.locator("li").count()).toBe(30);
-  const { entries } = await sites.listSiteLog({ name: "harbour", pageSize: 100 });
+  const { entries } = await console.sites.listSiteLog({ name: "harbour", pageSize: 100 });
   await log.getByRole("button", { name: "Older entries" }).evaluate((one) => {
     one.click();
     one.click();

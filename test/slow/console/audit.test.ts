@@ -3,43 +3,36 @@ import { toBinary } from "@bufbuild/protobuf";
 import SQLite from "better-sqlite3";
 import type { Page, Route } from "playwright-core";
 import { expect, test } from "vitest";
-import {
-  AuditService,
-  GetCheckpointResponseSchema,
-} from "../../../gen/mooring/v1/audit_service_pb.js";
+import { GetCheckpointResponseSchema } from "../../../gen/mooring/v1/audit_service_pb.js";
 import { consoleTest, enterAt, signIn, tabTo } from "./console.ts";
 
 const console = consoleTest();
 const rows = (page: Page) => page.locator(".event");
 
-async function change(key: string, value: string, reason = ""): Promise<void> {
-  await console.settings.saveSettings({ settings: [{ key, value }], reason });
-}
-
 test("rows are shown when they are written, with actor, transport, subjects and reason", async () => {
   const page = await console.enter("audit");
   await page.getByRole("heading", { name: "Audit" }).waitFor();
-  await change("site_title", "Seen", "while one looks");
+  await console.change("site_title", "Seen", "while one looks");
   const row = rows(page).first();
   await expect.poll(() => row.innerText()).toContain("while one looks");
   for (const part of ["SaveSettings", "OK", "site_title", "by admin", "connect"])
     expect(await row.innerText()).toContain(part);
   await row.locator("summary").click();
-  const { events } = await console.client(AuditService).listAuditEvents({ pageSize: 1 });
+  const { events } = await console.audit.listAuditEvents({ pageSize: 1 });
   await row.getByText(events[0]?.hash ?? "none").waitFor();
 });
 
 test("filters apply, and are in the address", async () => {
-  await change("site_title", "One");
-  await change("robots_txt", "User-agent: *");
+  await console.change("site_title", "One");
+  await console.change("robots_txt", "User-agent: *");
   const page = await console.enter("audit");
   await page.getByLabel("Subject").fill("robots_*");
   await page.keyboard.press("Enter");
   await expect.poll(() => rows(page).locator(".keys code").allInnerTexts()).toEqual(["robots_txt"]);
   await expect.poll(() => page.url()).toContain("subject=robots_*");
   // Rows that do not match are not shown when they are written.
-  await change("site_title", "Two");
-  await change("robots_txt", "User-agent: none");
+  await console.change("site_title", "Two");
+  await console.change("robots_txt", "User-agent: none");
   await expect
     .poll(() => rows(page).locator(".keys code").allInnerTexts())
     .toEqual(["robots_txt", "robots_txt"]);
@@ -59,8 +52,8 @@ test("filters apply, and are in the address", async () => {
 });
 
 test("older rows are loaded page by page, and all of them can be downloaded", async () => {
-  for (let count = 0; count < 60; count += 1) await change("site_title", `Title ${count}`);
-  const { checkpoint } = await console.client(AuditService).getCheckpoint({});
+  for (let count = 0; count < 60; count += 1) await console.change("site_title", `Title ${count}`);
+  const { checkpoint } = await console.audit.getCheckpoint({});
   const all = Number(checkpoint?.sequence);
   const page = await console.enter("audit");
   await expect.poll(() => rows(page).count()).toBe(50);
@@ -78,8 +71,8 @@ test("older rows are loaded page by page, and all of them can be downloaded", as
 
 test("the checkpoint is that of the service, is updated, and can be copied", async () => {
   const page = await console.enter("audit");
-  await change("site_title", "Before the checkpoint");
-  const { checkpoint } = await console.client(AuditService).getCheckpoint({});
+  await console.change("site_title", "Before the checkpoint");
+  const { checkpoint } = await console.audit.getCheckpoint({});
   const lines = (checkpoint?.text ?? "").split("\n").slice(0, 3);
   await expect
     .poll(async () => (await page.locator(".checkpoint pre").innerText()).split("\n").slice(0, 3))
@@ -93,13 +86,13 @@ test("the checkpoint is that of the service, is updated, and can be copied", asy
 test("a row that is written between the reads of checkpoint and list is in both", async () => {
   const page = await console.open("audit");
   const meanwhile = async (route: Route): Promise<void> => {
-    await change("site_title", "Between two reads");
+    await console.change("site_title", "Between two reads");
     await route.continue();
   };
   await page.route("**/ListAuditEvents", meanwhile, { times: 1 });
   await signIn(page);
   await rows(page).first().waitFor();
-  const { checkpoint } = await console.client(AuditService).getCheckpoint({});
+  const { checkpoint } = await console.audit.getCheckpoint({});
   const [, , hash = "none"] = checkpoint?.text.split("\n") ?? [];
   await page.locator(".checkpoint pre").filter({ hasText: hash }).waitFor();
 });
@@ -110,23 +103,22 @@ test("no row is left out when the stream ends between a row and its checkpoint",
   const meanwhile = async (route: Route): Promise<void> => {
     await console.stop();
     await console.start();
-    await change("site_title", "Behind the checkpoint", "after the stream's end");
-    const reply = await console.client(AuditService).getCheckpoint({});
+    await console.change("site_title", "Behind the checkpoint", "after the stream's end");
+    const reply = await console.audit.getCheckpoint({});
     const body = Buffer.from(toBinary(GetCheckpointResponseSchema, reply));
     await route.fulfill({ body, contentType: "application/proto" });
   };
   await page.route("**/GetCheckpoint", meanwhile, { times: 1 });
-  await change("site_title", "Before the checkpoint");
+  await console.change("site_title", "Before the checkpoint");
   await rows(page).filter({ hasText: "after the stream's end" }).waitFor();
 });
 
 test("the audit is verified row by row, alone and up to a stored checkpoint", async () => {
-  const service = console.client(AuditService);
-  await change("site_title", "Before");
-  const { checkpoint } = await service.getCheckpoint({});
+  await console.change("site_title", "Before");
+  const { checkpoint } = await console.audit.getCheckpoint({});
   const kept = checkpoint?.text ?? "";
   const row = Number(checkpoint?.sequence);
-  await change("site_title", "After");
+  await console.change("site_title", "After");
   const page = await console.enter("audit");
   const verify = () => page.getByRole("button", { name: "Verify" }).click();
   const field = page.getByLabel("Stored checkpoint");
@@ -151,9 +143,9 @@ test.each([
   ["was changed after it was written", "update audit set actor = 'nobody' where seq = ?"],
   ["is missing", "delete from audit where seq = ?"],
 ])("a row that %s is named", async (description, statement) => {
-  await change("site_title", `Before a row ${description}`);
-  await change("site_title", `After a row ${description}`);
-  const { checkpoint } = await console.client(AuditService).getCheckpoint({});
+  await console.change("site_title", `Before a row ${description}`);
+  await console.change("site_title", `After a row ${description}`);
+  const { checkpoint } = await console.audit.getCheckpoint({});
   const row = Number(checkpoint?.sequence) - 1;
   await console.stop();
   const database = new SQLite(console.database());
@@ -175,7 +167,7 @@ test.each([
 });
 
 test("the audit is filtered, opened and copied with the keyboard alone", async () => {
-  await change("site_title", "By keyboard", "a reason that one reads");
+  await console.change("site_title", "By keyboard", "a reason that one reads");
   const page = await console.enter("audit");
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await rows(page).first().waitFor();
@@ -197,7 +189,7 @@ test("the audit page continues at its position after an outage of the service", 
   await page.getByText("The connection to Mooring is lost.").waitFor();
   expect(await rows(page).count()).toBe(before);
   await console.start();
-  await change("site_title", "While away", "after the pause");
+  await console.change("site_title", "While away", "after the pause");
   await expect.poll(() => rows(page).first().innerText()).toContain("after the pause");
   expect(await page.locator(".state-box").count()).toBe(0);
 });

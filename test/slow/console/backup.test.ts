@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { consoleTest, enterAt, tabTo } from "./console.ts";
+import { backupWith, chooseBackup, consoleTest, enterAt, tabTo } from "./console.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mooring-backups-"));
 const PASSPHRASE = "the passphrase of the service";
@@ -16,18 +16,12 @@ const console = consoleTest({
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const saved = async (key: string) => (await console.settings.getSetting({ key })).setting?.value;
-
-async function change(key: string, value: string): Promise<void> {
-  await console.settings.saveSettings({ settings: [{ key, value }] });
-}
-
 /** Label of the choice that replaces stored secrets. */
 const REPLACES = /^Replace secrets that are stored here/;
 
 describe("backup, with the keyboard alone", () => {
   test("is sealed, downloaded, chosen, previewed and imported", async () => {
-    await change("site_title", "In the backup");
+    await console.change("site_title", "In the backup");
     const page = await console.enter("backup");
     const press = (key: string) => page.keyboard.press(key);
     await tabTo(page, /^Omitted/);
@@ -37,7 +31,7 @@ describe("backup, with the keyboard alone", () => {
     const file = page.waitForEvent("download");
     await press("Enter");
     const path = await (await file).path();
-    await change("site_title", "Changed since");
+    await console.change("site_title", "Changed since");
     const chooser = page.waitForEvent("filechooser");
     await enterAt(page, /^Drop a JSON file/);
     await (await chooser).setFiles(path);
@@ -48,14 +42,14 @@ describe("backup, with the keyboard alone", () => {
     await page.keyboard.type("Back again");
     await press("Enter");
     await page.getByText("The backup is imported:").waitFor();
-    expect(await saved("site_title")).toBe("In the backup");
+    expect(await console.saved("site_title")).toBe("In the backup");
   });
 });
 
 describe("backup", () => {
   test("is downloaded without secrets, sealed or in plain text, and read again", async () => {
-    await change("site_title", "Kept");
-    await change("s3_secret_access_key", "the-secret-of-s3");
+    await console.change("site_title", "Kept");
+    await console.change("s3_secret_access_key", "the-secret-of-s3");
     const page = await console.enter("backup");
     const download = async (): Promise<string> => {
       const file = page.waitForEvent("download");
@@ -72,17 +66,13 @@ describe("backup", () => {
     const sealed = await download();
     expect(sealed).not.toContain("the-secret-of-s3");
 
-    await change("site_title", "Changed since");
-    await change("s3_secret_access_key", "another");
-    await page.locator('input[type="file"]').setInputFiles({
-      name: "sealed.json",
-      mimeType: "application/json",
-      buffer: Buffer.from(sealed),
-    });
+    await console.change("site_title", "Changed since");
+    await console.change("s3_secret_access_key", "another");
+    await chooseBackup(page, sealed);
     await page.locator(".block-form .notice, .outcomes").first().waitFor();
     await page.getByLabel(/^Passphrase if/).fill("a passphrase");
     await page.locator(".outcomes code", { hasText: "site_title" }).waitFor();
-    expect(await saved("site_title")).toBe("Changed since");
+    expect(await console.saved("site_title")).toBe("Changed since");
     await page.getByLabel("Reason").fill("From the backup");
     // A stored secret stays, unless the user replaces it.
     await page.locator(".outcomes", { hasText: "stays as it is here" }).waitFor();
@@ -90,41 +80,35 @@ describe("backup", () => {
     await page.getByLabel(REPLACES).check();
     await page.getByRole("button", { name: "Import 2 changes" }).click();
     await page.getByText("The backup is imported:").waitFor();
-    expect(await saved("site_title")).toBe("Kept");
-    expect(await saved("s3_secret_access_key")).toBe("the-secret-of-s3");
+    expect(await console.saved("site_title")).toBe("Kept");
+    expect(await console.saved("s3_secret_access_key")).toBe("the-secret-of-s3");
   });
 
   test("that is invalid is refused with the place of the error; invalid values are named", async () => {
     const page = await console.enter("backup");
-    const give = (text: string) =>
-      page.locator('input[type="file"]').setInputFiles({
-        name: "backup.json",
-        mimeType: "application/json",
-        buffer: Buffer.from(text),
-      });
-    await give('{ "settings": [ }');
+    await chooseBackup(page, '{ "settings": [ }');
     await page.getByText("This is not JSON at line 1, column 17").waitFor();
-    await give("17");
+    await chooseBackup(page, "17");
     await page.getByText("This is not a backup").waitFor();
     const wrong = await console.backup.exportArchive({ only: ["settings"] });
     const document = JSON.parse(JSON.stringify(wrong.document));
     for (const setting of document.settings)
       if (setting.key === "default_page_size") setting.value = "many";
       else if (setting.key === "site_title") setting.value = "Also in it";
-    await give(JSON.stringify(document));
+    await chooseBackup(page, document);
     await page.locator(".notice", { hasText: "default_page_size" }).waitFor();
     await page.getByLabel(/^Skip settings with invalid values/).check();
     await page.locator(".outcomes code", { hasText: "default_page_size" }).waitFor();
     await page.getByRole("button", { name: "Import 1 change" }).click();
     await page.getByText("The backup is imported:").waitFor();
-    expect(await saved("site_title")).toBe("Also in it");
+    expect(await console.saved("site_title")).toBe("Also in it");
   });
 });
 
 describe("backups of the service", () => {
   test("are made, checked, restored after a preview, and the old ones removed", async () => {
-    await change("site_title", "In a stored backup");
-    await change("s3_secret_access_key", "a-stored-secret");
+    await console.change("site_title", "In a stored backup");
+    await console.change("s3_secret_access_key", "a-stored-secret");
     const page = await console.enter("backup");
     const passphrase = page.getByLabel("Passphrase empty: that of the service");
     await passphrase.waitFor();
@@ -134,17 +118,17 @@ describe("backups of the service", () => {
     await expect.poll(() => rows.count()).toBe(1);
     await rows.getByRole("button", { name: "Check" }).click();
     await page.getByText("can be restored").waitFor();
-    await change("site_title", "Changed since");
-    await change("s3_secret_access_key", "another");
+    await console.change("site_title", "Changed since");
+    await console.change("s3_secret_access_key", "another");
     await rows.getByRole("button", { name: "Restore" }).click();
     await page.locator(".outcomes code", { hasText: "site_title" }).waitFor();
-    expect(await saved("site_title")).toBe("Changed since");
+    expect(await console.saved("site_title")).toBe("Changed since");
     await page.getByLabel(REPLACES).check();
     await page.locator(".outcomes", { hasText: "replaces the secret" }).waitFor();
     await page.getByRole("button", { name: /^Import \d+ changes?$/ }).click();
     await page.getByText("The backup is imported:").waitFor();
-    expect(await saved("site_title")).toBe("In a stored backup");
-    expect(await saved("s3_secret_access_key")).toBe("a-stored-secret");
+    expect(await console.saved("site_title")).toBe("In a stored backup");
+    expect(await console.saved("s3_secret_access_key")).toBe("a-stored-secret");
     await page.getByRole("button", { name: "Remove old backups" }).click();
     await page.getByText("No backup is older than those that are kept.").waitFor();
     expect(await page.locator("dialog .danger").isDisabled()).toBe(true);
@@ -157,16 +141,7 @@ describe("backups of the service", () => {
 
 test("an import shows that it goes on, and can be ended; the preview then shows what is left", async () => {
   const page = await console.enter("backup");
-  const document = {
-    settings: [{ key: "site_title", value: "Ended" }],
-    format: "mooring-archive",
-    version: 1,
-  };
-  await page.locator('input[type="file"]').setInputFiles({
-    name: "backup.json",
-    mimeType: "application/json",
-    buffer: Buffer.from(JSON.stringify(document)),
-  });
+  await chooseBackup(page, backupWith("Ended"));
   const commit = page.getByRole("button", { name: "Import 1 change" });
   await commit.waitFor();
   // The next call does not arrive.
@@ -177,29 +152,17 @@ test("an import shows that it goes on, and can be ended; the preview then shows 
   await page.getByText("Ended. What was done until then stays.").waitFor();
   await commit.click();
   await page.getByText("The backup is imported").waitFor();
-  expect(await saved("site_title")).toBe("Ended");
+  expect(await console.saved("site_title")).toBe("Ended");
 });
 
 test("secrets are replaced by one import only: the next one asks again", async () => {
   const page = await console.enter("backup");
-  const choose = async (title: string): Promise<void> => {
-    const document = {
-      settings: [{ key: "site_title", value: title }],
-      format: "mooring-archive",
-      version: 1,
-    };
-    await page.locator('input[type="file"]').setInputFiles({
-      name: `${title}.json`,
-      mimeType: "application/json",
-      buffer: Buffer.from(JSON.stringify(document)),
-    });
-  };
   const replace = page.getByLabel(REPLACES);
-  await choose("First");
+  await chooseBackup(page, backupWith("First"));
   await replace.check();
   await page.getByRole("button", { name: "Import 1 change" }).click();
   await page.getByText("The backup is imported").waitFor();
-  await choose("Second");
+  await chooseBackup(page, backupWith("Second"));
   await page.getByRole("button", { name: "Import 1 change" }).waitFor();
   expect(await replace.isChecked()).toBe(false);
 });

@@ -1,29 +1,28 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DescService } from "@bufbuild/protobuf";
-import { type Client, createClient, type Transport } from "@connectrpc/connect";
+import type { Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from "vitest";
 import { freePort } from "../../../bench/port.ts";
-import { AccessService } from "../../../gen/mooring/v1/access_service_pb.js";
-import { BackupService } from "../../../gen/mooring/v1/backup_service_pb.js";
-import { SettingService } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { browserFile, launchBrowser, needsBrowser, newContext } from "../../browser.ts";
 import { builtProgram } from "../../built.ts";
+import { type Clients, clientsOver, give } from "../../wire/access-client.ts";
 import { type RunningProgram, runProgram } from "./program.ts";
 
 export const TOKEN = "console-test-token-0123456789abcdefghijkl";
 
-/** Parts of one test: a real service, and pages in a real browser. */
-export interface ConsoleTest {
+/** Parts of one test: a real service with clients of its admin token, and pages in a real browser. */
+export interface ConsoleTest extends Clients {
   /** Address of the service, such as `http://127.0.0.1:5244`. */
   readonly origin: string;
-  /** Calls the service like another client, with the admin token. */
-  readonly backup: Client<typeof BackupService>;
-  readonly settings: Client<typeof SettingService>;
-  client<S extends DescService>(service: S): Client<S>;
+  /** Saves a setting. @returns the revision. */
+  change(key: string, value: string, reason?: string): Promise<bigint>;
+  /** The stored value of a setting. */
+  saved(key: string): Promise<string | undefined>;
+  /** Adds a server as a site. */
+  addSite(site: { readonly url: string; token(): string }, name?: string): Promise<unknown>;
   /** Creates a token with these scopes. */
   token(scopes: readonly string[], principal?: string, limits?: readonly string[]): Promise<string>;
   readonly browser: Browser;
@@ -111,21 +110,19 @@ export function consoleTest(options: ConsoleTestOptions = {}): ConsoleTest {
     await page.goto(`${origin()}${options.folder ?? "/console/"}${address}`);
     return page;
   };
+  const clients = clientsOver(transportTo(origin));
   return {
+    ...clients,
     get origin() {
       return origin();
     },
-    get backup() {
-      return clientAt(origin(), BackupService);
-    },
-    get settings() {
-      return clientAt(origin(), SettingService);
-    },
-    client: (service) => clientAt(origin(), service),
-    token: async (scopes, principal = "somebody", limits = []) => {
-      const request = { principal, scopes: [...scopes], limits: [...limits] };
-      return (await clientAt(origin(), AccessService).createToken(request)).secret;
-    },
+    change: async (key, value, reason = "") =>
+      (await clients.settings.saveSettings({ settings: [{ key, value }], reason })).revision,
+    saved: async (key) => (await clients.settings.getSetting({ key })).setting?.value,
+    addSite: ({ url, token }, name = "harbour") =>
+      clients.sites.createSite({ site: { name, url, token: token() } }),
+    token: async (scopes, principal = "somebody", limits = []) =>
+      (await give(clients, scopes, limits, principal)).text,
     get browser() {
       return running();
     },
@@ -192,16 +189,38 @@ async function watchOver(page: Page, origin: string, offences: string[]): Promis
   });
 }
 
-function clientAt<S extends DescService>(baseUrl: string, service: S): Client<S> {
-  const transport: Transport = createConnectTransport({
-    baseUrl,
-    httpVersion: "1.1",
-    interceptors: [
-      (next) => (request) => {
-        request.header.set("authorization", `Bearer ${TOKEN}`);
-        return next(request);
-      },
-    ],
-  });
-  return createClient(service, transport);
+/** Connect with the admin token to an address that is known at the first call. */
+function transportTo(origin: () => string): Transport {
+  const transport = (): Transport =>
+    createConnectTransport({
+      baseUrl: origin(),
+      httpVersion: "1.1",
+      interceptors: [
+        (next) => (request) => {
+          request.header.set("authorization", `Bearer ${TOKEN}`);
+          return next(request);
+        },
+      ],
+    });
+  return {
+    unary: (...call) => transport().unary(...call),
+    stream: (...call) => transport().stream(...call),
+  };
 }
+
+/** Chooses a document as the backup to import. */
+export async function chooseBackup(page: Page, document: string | object): Promise<void> {
+  const text = typeof document === "string" ? document : JSON.stringify(document);
+  await page.locator('input[type="file"]').setInputFiles({
+    name: "backup.json",
+    mimeType: "application/json",
+    buffer: Buffer.from(text),
+  });
+}
+
+/** A document of a backup with a title. */
+export const backupWith = (title: string): object => ({
+  settings: [{ key: "site_title", value: title }],
+  format: "mooring-archive",
+  version: 1,
+});

@@ -1,16 +1,12 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import SQLite from "better-sqlite3";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { IncidentService } from "../../../gen/mooring/v1/incident_service_pb.js";
-import { MountService } from "../../../gen/mooring/v1/mount_service_pb.js";
-import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
-import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
+import { beforeAll, expect, test, vi } from "vitest";
+import { startStandIn } from "../../sites/stand-in.ts";
+import { startedForAll } from "../../started.ts";
+import { AXE, faultsBy } from "./axe.ts";
 import { consoleTest, tabTo, visit } from "./console.ts";
 
 const console = consoleTest();
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
@@ -21,11 +17,9 @@ const BAD = today - 2;
 const FAILURES = 61;
 const dateOf = (day: number): string => new Date(day * DAY).toISOString().slice(0, 10);
 
-let site: StandIn | undefined;
-afterAll(() => site?.stop());
+const site = startedForAll(startStandIn);
 
 beforeAll(async () => {
-  site = await startStandIn();
   site.mounts.push(
     ...["/films", "/music", "/photos"].map((path, at) => ({
       id: at + 1,
@@ -36,16 +30,16 @@ beforeAll(async () => {
       addition: "{}",
     })),
   );
-  await console.client(SiteService).createSite({
-    site: { name: "harbour", url: site.url, token: site.token() },
-  });
-  await console.client(MountService).saveMounts({
+  await console.addSite(site);
+  await console.mounts.saveMounts({
     mounts: [{ name: "films", mountPath: "/films", driver: "Local", sites: { all: true } }],
   });
-  const { listDays } = console.client(IncidentService);
-  await vi.waitFor(async () => expect((await listDays({})).strips).toHaveLength(4), {
-    timeout: 60_000,
-  });
+  await vi.waitFor(
+    async () => expect((await console.incidents.listDays({})).strips).toHaveLength(4),
+    {
+      timeout: 60_000,
+    },
+  );
   await console.stop();
   seed(console.database());
   await console.start();
@@ -196,12 +190,7 @@ test.each([
     });
     await strips(page).nth(2).waitFor();
     await page.evaluate(AXE);
-    const faults = () =>
-      page.evaluate<string[]>(`axe.run().then(({ violations }) => [
-      ...violations.map(({ id, nodes }) => id + " " + nodes[0].html + nodes[0].failureSummary),
-      ...(document.documentElement.scrollWidth > document.documentElement.clientWidth
-        ? ["it is wider than its screen"] : []),
-    ])`);
+    const faults = () => page.evaluate<string[]>(faultsBy());
     expect(await faults()).toEqual([]);
     const shot = process.env["MOORING_TEST_PICTURES"];
     if (shot !== undefined)

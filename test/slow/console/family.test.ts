@@ -25,8 +25,6 @@ describe("the console of a service for AList", () => {
     await field.fill("editor");
     await page.getByRole("button", { name: "Review changes" }).click();
     await page.getByRole("button", { name: "Save 1 change" }).click();
-    await expect
-      .poll(async () => (await console.settings.getSetting({ key: "default_role" })).setting?.value)
-      .toBe("editor");
+    await expect.poll(() => console.saved("default_role")).toBe("editor");
   });
 });

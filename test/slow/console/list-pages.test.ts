@@ -1,12 +1,12 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { MountService } from "../../../gen/mooring/v1/mount_service_pb.js";
-import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
 import { startStandIn } from "../../sites/stand-in.ts";
+import { startedForAll } from "../../started.ts";
 import { saveLargeMounts } from "../../wire/large-mounts.ts";
 import { consoleTest, visit } from "./console.ts";
 
 const console = consoleTest();
+const site = startedForAll(startStandIn);
 
 /** The request to an rpc with the name of the last mount. */
 const requestWithLast = (page: Page, rpc: string) =>
@@ -15,28 +15,20 @@ const requestWithLast = (page: Page, rpc: string) =>
   );
 
 test("mounts beyond the first page of a list are written to a site, and their folders are listed", async () => {
-  const mounts = console.client(MountService);
-  const site = await startStandIn();
-  try {
-    await console.client(SiteService).createSite({
-      site: { name: "harbour", url: site.url, token: site.token() },
-    });
-    await saveLargeMounts(mounts);
-    expect((await mounts.listMounts({})).nextPageToken).not.toBe("");
+  await console.addSite(site);
+  await saveLargeMounts(console.mounts);
+  expect((await console.mounts.listMounts({})).nextPageToken).not.toBe("");
 
-    const page = await console.enter("sites?name=harbour");
-    await page.getByRole("button", { name: "Write mounts to the site" }).click();
-    const written = requestWithLast(page, "SyncMounts");
-    await page.locator("dialog").getByRole("button", { name: "Write them now" }).click();
-    await written;
+  const page = await console.enter("sites?name=harbour");
+  await page.getByRole("button", { name: "Write mounts to the site" }).click();
+  const written = requestWithLast(page, "SyncMounts");
+  await page.locator("dialog").getByRole("button", { name: "Write them now" }).click();
+  await written;
 
-    await visit(page, "rule?new=1");
-    await page.getByLabel("Path of the folder").fill("/m099");
-    await page.getByText("Try it").click();
-    const tested = requestWithLast(page, "TestMounts");
-    await page.getByRole("button", { name: "Names of the mount at this path" }).click();
-    await tested;
-  } finally {
-    await site.stop();
-  }
+  await visit(page, "rule?new=1");
+  await page.getByLabel("Path of the folder").fill("/m099");
+  await page.getByText("Try it").click();
+  const tested = requestWithLast(page, "TestMounts");
+  await page.getByRole("button", { name: "Names of the mount at this path" }).click();
+  await tested;
 });

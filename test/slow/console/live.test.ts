@@ -11,7 +11,6 @@ const connection = (page: Page) => page.locator(".connection");
 
 describe("two browsers", () => {
   const console = consoleTest({ env: { MOORING_MAX_CUSTOM_SETTINGS: "20000" } });
-  const saved = async (key: string) => (await console.settings.getSetting({ key })).setting?.value;
 
   test("show each other's changes without a reload", async () => {
     const [one, other] = [await console.enter("settings"), await console.enter("settings")];
@@ -31,12 +30,12 @@ describe("two browsers", () => {
     await expect.poll(() => field(other, "site_title").inputValue()).toBe("From one");
     expect(await field(other, "default_page_size").inputValue()).toBe("77");
     await save(other);
-    expect(await saved("site_title")).toBe("From one");
-    expect(await saved("default_page_size")).toBe("77");
+    expect(await console.saved("site_title")).toBe("From one");
+    expect(await console.saved("default_page_size")).toBe("77");
   });
 
   test("that change the same setting show the base and both values, and overwrite nothing", async () => {
-    await console.settings.saveSettings({ settings: [{ key: "site_title", value: "Base" }] });
+    await console.change("site_title", "Base");
     const [one, other] = [await console.enter("settings"), await console.enter("settings")];
     await expect.poll(() => field(other, "site_title").inputValue()).toBe("Base");
     await field(other, "site_title").fill("Mine");
@@ -51,13 +50,13 @@ describe("two browsers", () => {
     await other.getByRole("button", { name: "Review changes" }).click();
     const button = other.getByRole("button", { name: "Save 1 change" });
     expect(await button.isDisabled()).toBe(true);
-    expect(await saved("site_title")).toBe("Theirs");
+    expect(await console.saved("site_title")).toBe("Theirs");
     await other.getByRole("button", { name: "Keep mine" }).click();
     await expect.poll(() => button.isDisabled()).toBe(false);
     await expect.poll(() => other.locator(".changes").innerText()).toContain("Theirs");
     await button.click();
     await other.getByText("1 change is saved").waitFor();
-    expect(await saved("site_title")).toBe("Mine");
+    expect(await console.saved("site_title")).toBe("Mine");
   });
 
   test("have nothing left to save when one adopts the other's value", async () => {
@@ -79,10 +78,10 @@ describe("two browsers", () => {
     await page.route("**/WatchSettings", (route) => route.abort());
     await console.stop();
     await console.start();
-    await console.settings.saveSettings({ settings: [{ key: "site_title", value: "Faster" }] });
+    await console.change("site_title", "Faster");
     await page.getByRole("button", { name: "Save 1 change" }).click();
     await page.locator(".conflict").waitFor();
-    expect(await saved("site_title")).toBe("Faster");
+    expect(await console.saved("site_title")).toBe("Faster");
     expect(await page.locator(".conflict").innerText()).toContain("Too late");
   });
 
@@ -104,7 +103,7 @@ describe("a service", () => {
     await expect.poll(() => connection(page).getAttribute("class")).toContain("lost");
     await page.getByText("The connection to Mooring is lost.").waitFor();
     await console.start();
-    await console.settings.saveSettings({ settings: [{ key: "site_title", value: "While away" }] });
+    await console.change("site_title", "While away");
     await expect.poll(() => connection(page).getAttribute("class")).toContain("live");
     await expect.poll(() => field(page, "site_title").inputValue()).toBe("While away");
     expect(await field(page, "default_page_size").inputValue()).toBe("55");
@@ -116,10 +115,7 @@ describe("a service", () => {
     await page.route("**/WatchSettings", (route) => route.abort());
     await console.stop();
     await console.start();
-    for (let count = 0; count < 6; count += 1)
-      await console.settings.saveSettings({
-        settings: [{ key: "site_title", value: `Title ${count}` }],
-      });
+    for (let count = 0; count < 6; count += 1) await console.change("site_title", `Title ${count}`);
     await forget();
     await page.unroute("**/WatchSettings");
     await expect.poll(() => field(page, "site_title").inputValue()).toBe("Title 5");
@@ -127,13 +123,10 @@ describe("a service", () => {
   });
 
   test("that deletes an open revision reports it at the next action", async () => {
-    const { revision } = await console.settings.saveSettings({
-      settings: [{ key: "site_title", value: "Soon forgotten" }],
-    });
+    const revision = await console.change("site_title", "Soon forgotten");
     const page = await console.enter(`history?revision=${revision}`);
     await page.getByText("Soon forgotten").waitFor();
-    for (const value of ["Later", "Later still"])
-      await console.settings.saveSettings({ settings: [{ key: "site_title", value }] });
+    for (const value of ["Later", "Later still"]) await console.change("site_title", value);
     await forget();
     expect(await page.getByText("Soon forgotten").count()).toBe(1);
     await page.getByRole("link", { name: `Restore revision ${revision - 1n}` }).click();

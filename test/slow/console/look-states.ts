@@ -1,4 +1,5 @@
 import type { Page } from "playwright-core";
+import { backupWith, chooseBackup } from "./console.ts";
 
 /**
  * A state of a page: text to wait for, and preparation; `another` changes the site's title
@@ -65,16 +66,7 @@ export const states: readonly State[] = [
     ready: ".drop",
     act: async (page) => {
       await page.locator('input[type="radio"]').nth(1).check();
-      const document = {
-        settings: [{ key: "site_title", value: "Import" }],
-        format: "mooring-archive",
-        version: 1,
-      };
-      await page.locator('input[type="file"]').setInputFiles({
-        name: "backup.json",
-        mimeType: "application/json",
-        buffer: Buffer.from(JSON.stringify(document)),
-      });
+      await chooseBackup(page, backupWith("Import"));
       await page.locator(".outcomes, .notice").first().waitFor();
     },
   },

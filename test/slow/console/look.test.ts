@@ -1,23 +1,17 @@
-import { mkdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PrincipalKind } from "../../../gen/mooring/v1/access_pb.js";
-import { AccessService } from "../../../gen/mooring/v1/access_service_pb.js";
-import { MountService } from "../../../gen/mooring/v1/mount_service_pb.js";
-import { RuleService } from "../../../gen/mooring/v1/rule_service_pb.js";
-import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
 import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
 import { ageTokens } from "./age.ts";
+import { AXE, faultsBy } from "./axe.ts";
 import { consoleTest, signIn, visit } from "./console.ts";
 import { states } from "./look-states.ts";
 
 const console = consoleTest();
 
-/** Screenshots of the pages, and checks of their accessibility. */
 const SCREENSHOTS = join(import.meta.dirname, "screenshots");
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 interface Look {
   readonly width: 360 | 1280;
@@ -51,8 +45,7 @@ const looks: readonly (readonly [string, readonly Look[]])[] = [
   ],
 ];
 
-const changeTitle = (value: string) =>
-  console.settings.saveSettings({ settings: [{ key: "site_title", value }] });
+const changeTitle = (value: string) => console.change("site_title", value);
 
 const sites: StandIn[] = [];
 afterAll(() => Promise.all(sites.map((site) => site.stop())));
@@ -76,8 +69,7 @@ beforeAll(async () => {
     },
   ];
   for (const save of saves) await console.settings.saveSettings(save);
-  const tokens = console.client(AccessService);
-  await tokens.createToken({
+  await console.access.createToken({
     principal: "nightly",
     scopes: ["backup:export", "settings:reveal"],
     comment: "The backup script on the machine in the cellar, which nobody has seen since. ".repeat(
@@ -85,8 +77,8 @@ beforeAll(async () => {
     ),
     expireTime: { seconds: BigInt(Math.round(Date.now() / 1_000) + 86_400) },
   });
-  await tokens.createPrincipal({ name: "anna", kind: PrincipalKind.PERSON });
-  await tokens.createToken({
+  await console.access.createPrincipal({ name: "anna", kind: PrincipalKind.PERSON });
+  await console.access.createToken({
     principal: "anna",
     scopes: ["settings:write", "history:rollback"],
     limits: ["key:s3_*", "group:9"],
@@ -98,15 +90,13 @@ beforeAll(async () => {
   ]) {
     const site = await startStandIn();
     sites.push(site);
-    await console.client(SiteService).createSite({
-      site: { name, url: site.url, token: site.token() },
-    });
+    await console.addSite(site, name);
   }
   const paths = [
     "films",
     ...Array.from({ length: 30 }, (_, at) => `folder-${at}-${"x".repeat(at)}`),
   ];
-  await console.client(MountService).saveMounts({
+  await console.mounts.saveMounts({
     mounts: paths.map((name) => ({
       name,
       mountPath: `/${name}`,
@@ -115,7 +105,7 @@ beforeAll(async () => {
       config: { root_folder_path: `/srv/${name}` },
     })),
   });
-  await console.client(RuleService).saveRules({
+  await console.rules.saveRules({
     rules: paths.map((name) => ({
       path: `/${name}`,
       hide: "\\.tmp$",
@@ -186,27 +176,3 @@ describe.each(asked)("in %s, light and dark, narrow and wide", (locale, views) =
     expect(faults).toEqual([]);
   }, 600_000);
 });
-
-/**
- * Runs in the page: violations of all rules of axe or some, elements that are cut, and whether the
- * page scrolls sideways.
- */
-function faultsBy(rules: readonly string[] | undefined): string {
-  const asked =
-    rules?.length === 0
-      ? "Promise.resolve({ violations: [] })"
-      : `axe.run(${rules ? JSON.stringify({ runOnly: rules }) : ""})`;
-  return `${asked}.then(({ violations }) => [
-    ...violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => [id, html.slice(0, 200), failureSummary].join(" "))),
-    ...[...document.querySelectorAll("main *, dialog *")]
-      .filter((one) => one.getBoundingClientRect().right >
-          (one.parentElement.closest("dialog")?.getBoundingClientRect().right ?? innerWidth) + 1 &&
-        one.checkVisibility() &&
-        one.closest(".table, .groups, pre, .unseen") === null)
-      .slice(0, 3)
-      .map((one) => "is cut: " + one.outerHTML.slice(0, 200)),
-    ...(document.documentElement.scrollWidth > document.documentElement.clientWidth
-      ? ["it is wider than its screen"] : []),
-  ])`;
-}

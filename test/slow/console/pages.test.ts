@@ -5,17 +5,10 @@ import { consoleTest, enterAt, signIn, TOKEN, tabTo } from "./console.ts";
 import { weighConsole } from "./weight.ts";
 
 const console = consoleTest();
-const saved = async (key: string) => (await console.settings.getSetting({ key })).setting?.value;
-
-async function change(key: string, value: string, reason = ""): Promise<bigint> {
-  const { revision } = await console.settings.saveSettings({ settings: [{ key, value }], reason });
-  return revision;
-}
-
 describe("history", () => {
   test("lists changes with actor, transport and reason, and applies its filters", async () => {
-    await change("site_title", "First", "because of spring");
-    await change("robots_txt", "User-agent: *");
+    await console.change("site_title", "First", "because of spring");
+    await console.change("robots_txt", "User-agent: *");
     const page = await console.enter("history");
     await page.getByText("because of spring").waitFor();
     await page.getByLabel("Key", { exact: true }).fill("robots_txt");
@@ -34,14 +27,15 @@ describe("history", () => {
   test("shows new revisions at the top when they arrive", async () => {
     const page = await console.enter("history");
     await page.locator(".revision").first().waitFor();
-    await change("site_title", "Live", "while one looks");
+    await console.change("site_title", "Live", "while one looks");
     await expect
       .poll(() => page.locator(".revision").first().innerText())
       .toContain("while one looks");
   });
 
   test("keeps a typed filter, and loaded older revisions, when new ones arrive", async () => {
-    for (let count = 0; count < 60; count += 1) await change("site_title", `Title ${count}`);
+    for (let count = 0; count < 60; count += 1)
+      await console.change("site_title", `Title ${count}`);
     const page = await console.enter("history");
     await page.getByRole("button", { name: "Show older revisions" }).click();
     const rows = () => page.locator(".revision").count();
@@ -49,7 +43,7 @@ describe("history", () => {
     const before = await rows();
     const field = page.getByLabel("Key", { exact: true });
     await field.fill("robots_");
-    await change("robots_txt", "User-agent: none", "while one types");
+    await console.change("robots_txt", "User-agent: none", "while one types");
     await page.getByText("while one types").waitFor();
     await expect.poll(rows).toBe(before + 1);
     expect(await field.inputValue()).toBe("robots_");
@@ -60,8 +54,8 @@ describe("history", () => {
   });
 
   test("compares two revisions, with the changed words marked", async () => {
-    const from = await change("announcement", "One line\nThe second line is here\nThe end");
-    const to = await change("announcement", "One line\nThe second line is there\nThe end");
+    const from = await console.change("announcement", "One line\nThe second line is here\nThe end");
+    const to = await console.change("announcement", "One line\nThe second line is there\nThe end");
     const page = await console.enter("history");
     for (const revision of [from, to])
       await page.getByLabel(`Choose revision ${revision} to compare`).check();
@@ -73,10 +67,10 @@ describe("history", () => {
   });
 
   test("rolls back after a preview with the secrets that stay, with the keyboard alone", async () => {
-    const before = await change("site_title", "The good old title");
-    await change("aria2_secret", "a-secret-of-today");
-    await change("site_title", "A mistake");
-    await change("default_page_size", "99");
+    const before = await console.change("site_title", "The good old title");
+    await console.change("aria2_secret", "a-secret-of-today");
+    await console.change("site_title", "A mistake");
+    await console.change("default_page_size", "99");
     const page = await console.enter(`history?back=${before}`);
     await page.getByText("1 item cannot be restored").waitFor();
     await page.locator(".changes").waitFor();
@@ -87,14 +81,14 @@ describe("history", () => {
     await page.keyboard.type("It was a mistake");
     await page.keyboard.press("Enter");
     await page.getByText("was restored as revision").waitFor();
-    expect(await saved("site_title")).toBe("The good old title");
-    expect(await saved("default_page_size")).toBe("99");
+    expect(await console.saved("site_title")).toBe("The good old title");
+    expect(await console.saved("default_page_size")).toBe("99");
     const { revisions } = await console.settings.listRevisions({ pageSize: 1 });
     expect(revisions[0]).toMatchObject({ method: "Rollback", reason: "It was a mistake" });
   });
 
   test("prints a difference without interactive controls", async () => {
-    const revision = await change("site_title", "On paper");
+    const revision = await console.change("site_title", "On paper");
     const page = await console.enter(`history?revision=${revision}`);
     await page.getByText("On paper").waitFor();
     await page.emulateMedia({ media: "print" });

@@ -1,17 +1,14 @@
 import type { Page, Request } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
-import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { startStandIn } from "../../sites/stand-in.ts";
+import { startedForAll } from "../../started.ts";
 import { consoleTest, signIn, visit } from "./console.ts";
 
 const console = consoleTest();
-let site: StandIn;
+const site = startedForAll(startStandIn);
 
 beforeAll(async () => {
-  site = await startStandIn();
-  await console.client(SiteService).createSite({
-    site: { name: "harbour", url: site.url, token: site.token() },
-  });
+  await console.addSite(site);
   // Data to compare, restore, show and delete.
   await console.settings.saveSettings({
     settings: [
@@ -21,7 +18,6 @@ beforeAll(async () => {
     ],
   });
 });
-afterAll(() => site?.stop());
 
 /** Pages by their address, with the scopes of which one opens the page. */
 const pages = {

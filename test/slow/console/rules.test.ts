@@ -1,11 +1,9 @@
 import { expect, test } from "vitest";
-import { RuleService } from "../../../gen/mooring/v1/rule_service_pb.js";
 import { consoleTest, visit } from "./console.ts";
 
 const console = consoleTest();
 
 test("a folder rule is created, changed with its reason, moved and deleted", async () => {
-  const rules = console.client(RuleService);
   const page = await console.enter("rules");
   await page.getByText("There are no folder rules.").waitFor();
   await page.getByRole("link", { name: "New rule" }).click();
@@ -25,7 +23,7 @@ test("a folder rule is created, changed with its reason, moved and deleted", asy
   await page.getByLabel("Reason").fill("For Ann and Bob");
   await page.getByRole("button", { name: "Save" }).click();
   await page.locator(".mount-results", { hasText: "/films changed" }).waitFor();
-  const { rule } = await rules.getRule({ path: "/films", reveal: true });
+  const { rule } = await console.rules.getRule({ path: "/films", reveal: true });
   expect(rule).toMatchObject({
     password: "rule-secret",
     hide: "^\\.",
@@ -68,15 +66,14 @@ test("the lines that hide names are tried in the browser, also those that take f
 });
 
 test("a rule that somebody changes meanwhile is not overwritten", async () => {
-  const rules = console.client(RuleService);
-  await rules.saveRules({ rules: [{ path: "/shared", hide: "a" }] });
+  await console.rules.saveRules({ rules: [{ path: "/shared", hide: "a" }] });
   const page = await console.enter("rule?path=/shared");
   await page.getByLabel("Hidden names").fill("mine");
-  await rules.saveRules({ rules: [{ path: "/shared", hide: "theirs" }] });
+  await console.rules.saveRules({ rules: [{ path: "/shared", hide: "theirs" }] });
   await page.getByText("Also changed by the other user: hide.").waitFor();
   await page.getByRole("button", { name: "Save" }).click();
   await page.locator(".notice.wrong").waitFor();
   await page.getByRole("button", { name: "Show the newest state" }).click();
   expect(await page.getByLabel("Hidden names").inputValue()).toBe("theirs");
-  await rules.deleteRules({ paths: ["/shared"] });
+  await console.rules.deleteRules({ paths: ["/shared"] });
 });

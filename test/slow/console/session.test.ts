@@ -2,7 +2,6 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { afterEach, describe, expect, test } from "vitest";
-import { AccessService } from "../../../gen/mooring/v1/access_service_pb.js";
 import { consoleTest, signIn, TOKEN } from "./console.ts";
 
 const console = consoleTest();
@@ -112,8 +111,7 @@ describe("a session", () => {
   });
 
   test("ends in all tabs and browsers when its token is revoked", async () => {
-    const access = console.client(AccessService);
-    const { secret, token } = await access.createToken({
+    const { secret, token } = await console.access.createToken({
       principal: "leaving",
       scopes: ["settings:read"],
     });
@@ -121,7 +119,7 @@ describe("a session", () => {
     const tab = await tabOf(page);
     await isInside(tab);
     const browser = await console.enter("settings", { token: secret });
-    await access.revokeToken({ id: token?.id ?? "" });
+    await console.access.revokeToken({ id: token?.id ?? "" });
     for (const one of [page, tab, browser]) {
       await one.getByText("Your token is no longer valid").waitFor();
       expect(await stores(one)).not.toContain(secret);
@@ -152,7 +150,7 @@ describe("unsaved edits", () => {
     await field(page, "site_title").fill("Mine");
     page.once("dialog", (dialog) => void dialog.accept());
     await page.goto(`${console.origin}/healthz`);
-    await console.settings.saveSettings({ settings: [{ key: "site_title", value: "Theirs" }] });
+    await console.change("site_title", "Theirs");
     await page.goBack();
     const conflict = page.locator(".conflict");
     await conflict.waitFor();
@@ -160,19 +158,18 @@ describe("unsaved edits", () => {
   });
 
   test("return after an ended token for the same principal, and for no other", async () => {
-    const access = console.client(AccessService);
     const make = (principal: string) =>
-      access.createToken({ principal, scopes: ["settings:read", "settings:write"] });
+      console.access.createToken({ principal, scopes: ["settings:read", "settings:write"] });
     const first = await make("edith");
     const page = await console.enter("settings?key=site_title", { token: first.secret });
     await field(page, "site_title").fill("Edith's");
-    await access.revokeToken({ id: first.token?.id ?? "" });
+    await console.access.revokeToken({ id: first.token?.id ?? "" });
     await isOutside(page);
     await signIn(page, (await make("edith")).secret);
     await expect.poll(() => field(page, "site_title").inputValue()).toBe("Edith's");
     await reload(page);
     await expect.poll(() => field(page, "site_title").inputValue()).toBe("Edith's");
-    await access.disablePrincipal({ name: "edith" });
+    await console.access.disablePrincipal({ name: "edith" });
     await isOutside(page);
     await signIn(page, (await make("frank")).secret);
     await field(page, "site_title").waitFor();
@@ -231,12 +228,12 @@ describe("an attack", () => {
 
   test("by markup in a value runs no script", async () => {
     const value = '<img src=x onerror="window.stolen=1"><script>window.stolen=1</script>';
-    await console.settings.saveSettings({ settings: [{ key: "site_title", value }] });
+    await console.change("site_title", value);
     for (const address of ["overview", "settings?key=site_title", "history"]) {
       const page = await console.enter(address);
       await page.locator("main:not(:has(.skeleton)) h1").waitFor();
       expect(await page.evaluate("window.stolen")).toBeUndefined();
     }
-    await console.settings.saveSettings({ settings: [{ key: "site_title", value: "Calm" }] });
+    await console.change("site_title", "Calm");
   });
 });

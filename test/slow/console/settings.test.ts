@@ -6,10 +6,6 @@ const console = consoleTest();
 
 const field = (page: Page, key: string) => page.locator(`#setting-${key}`);
 
-async function saved(key: string): Promise<string | undefined> {
-  return (await console.settings.getSetting({ key })).setting?.value;
-}
-
 describe("signing in", () => {
   test("prompts for a token, and shows the service's message for a wrong one", async () => {
     const page = await console.open("settings");
@@ -35,8 +31,8 @@ describe("a change", () => {
     await page.getByLabel("Reason").fill("A better name");
     await page.getByRole("button", { name: "Save 2 changes" }).click();
     await page.getByText("2 changes are saved").waitFor();
-    expect(await saved("site_title")).toBe("Lighthouse");
-    expect(await saved("allow_indexed")).toBe("true");
+    expect(await console.saved("site_title")).toBe("Lighthouse");
+    expect(await console.saved("allow_indexed")).toBe("true");
     const { revisions } = await console.settings.listRevisions({ pageSize: 1 });
     expect(revisions[0]).toMatchObject({ reason: "A better name", transport: "connect" });
     await field(page, "site_title").waitFor();
@@ -63,7 +59,7 @@ describe("a change", () => {
     await page.locator(".changes").waitFor();
     await enterAt(page, "Save 1 change");
     await page.getByText("1 change is saved").waitFor();
-    expect(await saved("default_page_size")).toBe("41");
+    expect(await console.saved("default_page_size")).toBe("41");
   });
 
   test("that is refused has a message at each invalid field", async () => {
@@ -84,9 +80,7 @@ describe("a change", () => {
   });
 
   test("is undone, and a value reset to its default", async () => {
-    await console.settings.saveSettings({
-      settings: [{ key: "home_container", value: "hope_container" }],
-    });
+    await console.change("home_container", "hope_container");
     const page = await console.enter("settings?key=home_container");
     const row = page.locator('[data-key="home_container"]');
     await row.getByRole("button", { name: /^Reset to/ }).click();
@@ -118,9 +112,9 @@ describe("editors", () => {
     await page.getByRole("button", { name: "Review changes" }).click();
     await page.getByRole("button", { name: "Save 3 changes" }).click();
     await page.getByText("3 changes are saved").waitFor();
-    expect(await saved("main_color")).toBe("#0b5f7c");
-    expect(await saved("settings_layout")).toBe("responsive");
-    expect(await saved("allow_mounted")).toBe("false");
+    expect(await console.saved("main_color")).toBe("#0b5f7c");
+    expect(await console.saved("settings_layout")).toBe("responsive");
+    expect(await console.saved("allow_mounted")).toBe("false");
   });
 
   test("of lists remove names and add pasted ones", async () => {
@@ -152,9 +146,7 @@ describe("editors", () => {
   });
 
   test("of secrets show nothing until requested, by a separate call", async () => {
-    await console.settings.saveSettings({
-      settings: [{ key: "aria2_secret", value: "hush-hush" }],
-    });
+    await console.change("aria2_secret", "hush-hush");
     const page = await console.enter("settings?key=aria2_secret");
     await field(page, "aria2_secret").waitFor();
     expect(await page.content()).not.toContain("hush-hush");
@@ -168,7 +160,7 @@ describe("editors", () => {
     expect(await page.locator("main").innerText()).not.toContain("another-secret");
     await page.getByRole("button", { name: "Save 1 change" }).click();
     await page.getByText("1 change is saved").waitFor();
-    expect(await saved("aria2_secret")).toBe("another-secret");
+    expect(await console.saved("aria2_secret")).toBe("another-secret");
   });
 
   test("show values as text, never as HTML", async () => {
@@ -203,7 +195,7 @@ describe("a custom setting", () => {
     await row.getByRole("button", { name: "Delete" }).click();
     await row.getByRole("button", { name: "Delete now" }).click();
     await page.getByText("No setting matches.").waitFor();
-    await expect(saved("opening_hours")).rejects.toThrow("not_found");
+    await expect(console.saved("opening_hours")).rejects.toThrow("not_found");
   });
 });
 
@@ -215,7 +207,7 @@ describe("download managers", () => {
     await page.getByRole("button", { name: "Test and save" }).first().click();
     await page.locator(".downloaders .notice.wrong").waitFor();
     expect(await page.locator(".downloaders .notice").innerText()).toContain("aria2");
-    expect(await saved("aria2_uri")).not.toContain(":9/");
+    expect(await console.saved("aria2_uri")).not.toContain(":9/");
   });
 });
 

@@ -1,13 +1,11 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { AccessService } from "../../../gen/mooring/v1/access_service_pb.js";
 import { ageTokens } from "./age.ts";
 import { consoleTest, enterAt, signIn, tabTo } from "./console.ts";
 
 const console = consoleTest();
 const item = (page: Page, id: string) => page.locator(`[data-token="${id}"]`);
-const tokens = async (principal: string) =>
-  (await console.client(AccessService).listTokens({ principal })).tokens;
+const tokens = async (principal: string) => (await console.access.listTokens({ principal })).tokens;
 
 describe("a token", () => {
   test("is created with scopes, limits and an expiry, is shown once, and has these rights", async () => {
@@ -71,7 +69,7 @@ describe("a token", () => {
   });
 
   test("that expires soon is marked in the list and on the overview", async () => {
-    await console.client(AccessService).createToken({
+    await console.access.createToken({
       principal: "soon",
       scopes: ["drivers:read"],
       comment: "to be replaced",
@@ -183,9 +181,8 @@ test("the list is kept during an outage of the service, and loaded again afterwa
 });
 
 test("very many tokens are counted, and a page of them is shown", async () => {
-  const service = console.client(AccessService);
   for (let count = 0; count < 310; count += 1)
-    await service.createToken({ principal: "crowd", scopes: ["drivers:read"] });
+    await console.access.createToken({ principal: "crowd", scopes: ["drivers:read"] });
   const page = await console.enter("tokens");
   await page.getByText(/^\d+ more tokens match; search for them/).waitFor();
   expect(await page.locator("[data-token]").count()).toBe(300);
@@ -196,19 +193,18 @@ test("very many tokens are counted, and a page of them is shown", async () => {
 
 describe("the list", () => {
   test("shows creations, rotations and revocations by others immediately", async () => {
-    const access = console.client(AccessService);
     const page = await console.enter("tokens");
     await page.locator(".token").first().waitFor();
     const request = { principal: "elsewhere", scopes: ["drivers:read"], neverExpires: true };
-    const { token } = await access.createToken(request);
+    const { token } = await console.access.createToken(request);
     const id = token?.id ?? "";
     await item(page, id).getByText("active").waitFor();
-    const { token: next } = await access.rotateToken({ id, overlap: { seconds: 600n } });
+    const { token: next } = await console.access.rotateToken({ id, overlap: { seconds: 600n } });
     await item(page, next?.id ?? "").waitFor();
     await item(page, id).getByText("replaced by").waitFor();
-    await access.revokeToken({ id });
+    await console.access.revokeToken({ id });
     await item(page, id).getByText("revoked", { exact: true }).waitFor();
-    await access.disablePrincipal({ name: "elsewhere" });
+    await console.access.disablePrincipal({ name: "elsewhere" });
     await item(page, next?.id ?? "")
       .getByText("its principal is disabled")
       .waitFor();

@@ -1,23 +1,17 @@
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
-import { MountService } from "../../../gen/mooring/v1/mount_service_pb.js";
-import { RuleService } from "../../../gen/mooring/v1/rule_service_pb.js";
-import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
-import { WebhookService } from "../../../gen/mooring/v1/webhook_service_pb.js";
-import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
+import { startStandIn } from "../../sites/stand-in.ts";
 import { startedForAll } from "../../started.ts";
 import { consoleTest, visit } from "./console.ts";
 
 const console = consoleTest({ env: { MOORING_WEBHOOK_TARGETS: "any" } });
 const SECRET = "typed-secret-5d1c";
 
-const site: StandIn = startedForAll(startStandIn);
+const site = startedForAll(startStandIn);
 
 beforeAll(async () => {
-  await console.client(SiteService).createSite({
-    site: { name: "harbour", url: site.url, token: site.token() },
-  });
-  await console.client(MountService).saveMounts({
+  await console.addSite(site);
+  await console.mounts.saveMounts({
     mounts: [
       {
         name: "cloud",
@@ -27,8 +21,8 @@ beforeAll(async () => {
       },
     ],
   });
-  await console.client(RuleService).saveRules({ rules: [{ path: "/films", hide: "a" }] });
-  await console.client(WebhookService).createWebhook({
+  await console.rules.saveRules({ rules: [{ path: "/films", hide: "a" }] });
+  await console.webhooks.createWebhook({
     webhook: { name: "chat", url: "https://chat.example/key" },
   });
 });
@@ -146,8 +140,7 @@ describe("unsaved inputs of the form of a", () => {
     const page = await console.enter("sites?name=harbour&edit=1");
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Excluded settings").fill("logo");
-    const sites = console.client(SiteService);
-    await sites.updateSite({
+    await console.sites.updateSite({
       name: "harbour",
       site: { include: { patterns: ["site_title", "logo"] } },
     });
@@ -157,7 +150,7 @@ describe("unsaved inputs of the form of a", () => {
     await dialog.getByRole("button", { name: "Continue with the newest state" }).click();
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "detached" });
-    expect((await sites.getSite({ name: "harbour" })).site).toMatchObject({
+    expect((await console.sites.getSite({ name: "harbour" })).site).toMatchObject({
       include: ["site_title", "logo"],
       exclude: ["logo"],
     });

@@ -1,24 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { SiteService } from "../../../gen/mooring/v1/site_service_pb.js";
-import { type StandIn, startStandIn } from "../../sites/stand-in.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { startStandIn } from "../../sites/stand-in.ts";
+import { startedForAll } from "../../started.ts";
 import { consoleTest } from "./console.ts";
 
 const console = consoleTest();
-let home: StandIn;
-let hut: StandIn;
+const home = startedForAll(startStandIn);
+const hut = startedForAll(startStandIn);
 
 beforeAll(async () => {
-  [home, hut] = await Promise.all([startStandIn(), startStandIn()]);
-  const sites = console.client(SiteService);
-  for (const [name, { url, token }] of Object.entries({ home, hut }))
-    await sites.createSite({ site: { name, url, token: token() } });
+  await console.addSite(home, "home");
+  await console.addSite(hut, "hut");
   home.users.add({ username: "ann", base_path: "/films", permission: 0b1001 });
   home.users.add({ username: "bob", base_path: "/music" });
   hut.users.add({ username: "bob", base_path: "/" });
-});
-
-afterAll(async () => {
-  await Promise.all([home?.stop(), hut?.stop()]);
 });
 
 describe("users of a site", () => {
