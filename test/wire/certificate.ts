@@ -12,8 +12,8 @@ export interface Pair {
 
 /** An authority of a test. */
 export interface Authority extends Pair {
-  /** Makes a certificate for `localhost`. */
-  issue(name: string, options?: { readonly days?: number }): Promise<Pair>;
+  /** Makes a certificate; default names: `localhost` and its address. */
+  issue(name: string, options?: { readonly days?: number; readonly names?: string }): Promise<Pair>;
   /** The folder of all files. */
   readonly folder: string;
   remove(): Promise<void>;
@@ -32,11 +32,11 @@ export async function makeAuthority(): Promise<Authority> {
   return {
     ...own,
     folder,
-    issue: async (name, { days = 30 } = {}) => {
+    issue: async (name, { days = 30, names = "DNS:localhost,IP:127.0.0.1" } = {}) => {
       const pair = { certificate: at(`${name}.pem`), key: at(`${name}.key`) };
       const request = at(`${name}.csr`);
       const extensions = at(`${name}.ext`);
-      await writeFile(extensions, "subjectAltName=DNS:localhost,IP:127.0.0.1\n");
+      await writeFile(extensions, `subjectAltName=${names}\n`);
       await openssl(`req ${curve} -subj /CN=${name} -keyout ${pair.key} -out ${request}`);
       await openssl(
         `x509 -req -in ${request} -CA ${own.certificate} -CAkey ${own.key} -CAcreateserial -days ${days} -extfile ${extensions} -out ${pair.certificate}`,

@@ -43,18 +43,6 @@ describe("a Unix socket", () => {
     await expect(pingAt(path)).rejects.toThrow("ENOENT");
   });
 
-  test.each([
-    [undefined, 0o600],
-    ["0660", 0o660],
-  ])("with MOORING_SOCKET_MODE=%s has the mode %o", async (mode, expected) => {
-    const folder = await testFolder();
-    const path = join(folder, "mooring.sock");
-    const socket = { MOORING_LISTEN: `unix:${path}`, ...(mode && { MOORING_SOCKET_MODE: mode }) };
-    const mooring = await startedMooring({ folder, env: { ...env, ...socket } });
-    expect((await stat(path)).mode & 0o777).toBe(expected);
-    await mooring.stop();
-  });
-
   test("that a killed process has left is used again", async () => {
     const folder = await testFolder();
     const path = join(folder, "mooring.sock");
@@ -143,41 +131,12 @@ describe("MOORING_WORKERS", () => {
     expect(mooring.stderr()).toBe("");
   });
 
-  test("names the process in each line of a worker's log", async () => {
-    const folder = await testFolder();
-    const file = join(folder, "settings.yaml");
-    await writeFile(file, "settings:\n  site_title: Harbour\n");
-    const mooring = await startedMooring({
-      folder,
-      env: { ...workers, MOORING_SETTINGS_FILE: file },
-    });
-    await mooring.logged(({ msg }) => msg === "all workers serve");
-    await mooring.stop();
-    const applied = mooring.log().filter(({ msg }) => msg === "settings file applied");
-    expect(applied).toHaveLength(1);
-    expect(applied.every(({ worker }) => Number.isInteger(worker))).toBe(true);
-  });
-
   test("prints the token of a new database once", async () => {
     const folder = await testFolder();
     const mooring = await startedMooring({ folder, env: { MOORING_WORKERS: "2" } });
     await mooring.logged(({ msg }) => msg === "all workers serve");
     await mooring.stop();
     expect(mooring.stderr().match(/mooring-[\w-]{43}/g)).toHaveLength(1);
-  });
-
-  test("replaces a worker that ends", async () => {
-    const mooring = await startedMooring({ env: workers });
-    const serving = () => mooring.log().filter(({ msg }) => msg === "serving");
-    await mooring.logged(() => serving().length === 2);
-    const [{ worker } = {}] = serving();
-    process.kill(Number(worker), "SIGKILL");
-    await mooring.logged(() => serving().length === 3);
-    for (let read = 0; read < 4; read += 1)
-      expect((await http1Sender(mooring.port())(READ, { headers })).json).toMatchObject({
-        code: 200,
-      });
-    await mooring.stop();
   });
 
   test("reports once why it cannot start", async () => {

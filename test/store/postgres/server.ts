@@ -111,6 +111,12 @@ export function newFolder(): string {
   return folder;
 }
 
+/** Lets the server's user read a folder and its files, and no other user. */
+export function giveToServer(folder: string): void {
+  for (const file of [folder, ...globSync(`${folder}/*`)])
+    if ("uid" in user) chownSync(file, NOBODY, NOBODY);
+}
+
 function run(program: string, args: readonly string[]): void {
   const { status, stderr, error } = spawnSync(postgresProgram(program), args, {
     ...user,

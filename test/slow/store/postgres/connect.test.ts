@@ -1,5 +1,4 @@
-import { execFileSync } from "node:child_process";
-import { chmodSync, globSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   afterAll,
@@ -17,115 +16,44 @@ import { postgresServer } from "../../../../src/database/postgres/server.ts";
 import { openPostgresStore } from "../../../../src/store/postgres/store.ts";
 import { needs } from "../../../downloaders/program.ts";
 import {
+  giveToServer,
   hasPostgres,
-  newFolder,
   postgresProgram,
   startPostgres,
   type TestServer,
 } from "../../../store/postgres/server.ts";
+import { type Authority, makeAuthority, type Pair } from "../../../wire/certificate.ts";
 
 const isInstalled = needs(postgresProgram("postgres"), "openssl");
 beforeEach((context) => isInstalled(context));
 
 const PASSWORD = "p@ss:w/rd%1";
-let folder: string;
+const HBA = `hostssl all holder 127.0.0.1/32 cert
+hostssl all guest 127.0.0.1/32 scram-sha-256
+host all guest 127.0.0.1/32 reject
+host all all 127.0.0.1/32 trust
+`;
+let authority: Authority;
+let other: Authority;
+let holder: Pair;
 let server: TestServer;
 
 /** A server with a certificate of its own authority, and a user who needs TLS and a password. */
 beforeAll(async () => {
   if (!hasPostgres) return;
-  folder = newFolder();
-  const at = (name: string): string => join(folder, name);
-  const openssl = (...args: string[]) => execFileSync("openssl", args, { stdio: "pipe" });
-  for (const name of ["ca", "other-ca"])
-    openssl(
-      "req",
-      "-x509",
-      "-newkey",
-      "rsa:2048",
-      "-nodes",
-      "-days",
-      "1",
-      "-subj",
-      `/CN=${name}`,
-      "-keyout",
-      at(`${name}.key`),
-      "-out",
-      at(`${name}.pem`),
-    );
-  openssl(
-    "req",
-    "-newkey",
-    "rsa:2048",
-    "-nodes",
-    "-subj",
-    "/CN=localhost",
-    "-keyout",
-    at("server.key"),
-    "-out",
-    at("server.csr"),
-  );
-  writeFileSync(at("names"), "subjectAltName=DNS:localhost");
-  openssl(
-    "x509",
-    "-req",
-    "-in",
-    at("server.csr"),
-    "-CA",
-    at("ca.pem"),
-    "-CAkey",
-    at("ca.key"),
-    "-CAcreateserial",
-    "-days",
-    "1",
-    "-extfile",
-    at("names"),
-    "-out",
-    at("server.pem"),
-  );
-  writeFileSync(
-    at("hba.conf"),
-    "hostssl all holder 127.0.0.1/32 cert\nhostssl all guest 127.0.0.1/32 scram-sha-256\nhost all guest 127.0.0.1/32 reject\nhost all all 127.0.0.1/32 trust\n",
-  );
-  openssl(
-    "req",
-    "-newkey",
-    "rsa:2048",
-    "-nodes",
-    "-subj",
-    "/CN=holder",
-    "-keyout",
-    at("holder.key"),
-    "-out",
-    at("holder.csr"),
-  );
-  openssl(
-    "x509",
-    "-req",
-    "-in",
-    at("holder.csr"),
-    "-CA",
-    at("ca.pem"),
-    "-CAkey",
-    at("ca.key"),
-    "-CAcreateserial",
-    "-days",
-    "1",
-    "-out",
-    at("holder.pem"),
-  );
-  const { uid, gid } = statSync(folder);
-  for (const file of globSync(`${folder}/*`)) {
-    chmodSync(file, 0o600);
-    execFileSync("chown", [`${uid}:${gid}`, file]);
-  }
+  [authority, other] = [await makeAuthority(), await makeAuthority()];
+  const own = await authority.issue("server", { names: "DNS:localhost" });
+  holder = await authority.issue("holder");
+  const hba = join(authority.folder, "hba.conf");
+  writeFileSync(hba, HBA);
+  giveToServer(authority.folder);
   server = await startPostgres({
     settings: [
       "ssl=on",
-      `ssl_cert_file=${at("server.pem")}`,
-      `ssl_key_file=${at("server.key")}`,
-      `ssl_ca_file=${at("ca.pem")}`,
-      `hba_file=${at("hba.conf")}`,
+      `ssl_cert_file=${own.certificate}`,
+      `ssl_key_file=${own.key}`,
+      `ssl_ca_file=${authority.certificate}`,
+      `hba_file=${hba}`,
     ],
   });
   await server.query(`create role guest login superuser password '${PASSWORD}'`);
@@ -133,7 +61,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server?.remove();
-  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  await Promise.all([authority?.remove(), other?.remove()]);
 });
 afterEach(() => vi.unstubAllEnvs());
 
@@ -162,16 +90,16 @@ async function refusal(address: string): Promise<string> {
 
 describe("the URL's TLS options", () => {
   test("verify-full accepts the server's certificate by the given authority", async () => {
-    const options = `sslmode=verify-full&sslrootcert=${folder}/ca.pem`;
+    const options = `sslmode=verify-full&sslrootcert=${authority.certificate}`;
     await open(await url(`guest:${encoded}`, options));
   });
 
   test("verify-full refuses another authority and another name, with the reason", async () => {
-    const other = `sslmode=verify-full&sslrootcert=${folder}/other-ca.pem`;
-    expect(await refusal(await url(`guest:${encoded}`, other))).toMatch(
+    const another = `sslmode=verify-full&sslrootcert=${other.certificate}`;
+    expect(await refusal(await url(`guest:${encoded}`, another))).toMatch(
       /has a certificate of an unknown authority: give the authority.s file as sslrootcert/,
     );
-    const right = `sslmode=verify-full&sslrootcert=${folder}/ca.pem`;
+    const right = `sslmode=verify-full&sslrootcert=${authority.certificate}`;
     expect(await refusal(await url(`guest:${encoded}`, right, "127.0.0.1"))).toMatch(
       /has a certificate for another name than the host in the URL/,
     );
@@ -182,13 +110,15 @@ describe("the URL's TLS options", () => {
     process.on("warning", warned);
     onTestFinished(() => void process.off("warning", warned));
     expect(await refusal(await url(`guest:${encoded}`, `sslmode=${mode}`))).toMatch(/authority/);
-    await open(await url(`guest:${encoded}`, `sslmode=${mode}&sslrootcert=${folder}/ca.pem`));
+    await open(
+      await url(`guest:${encoded}`, `sslmode=${mode}&sslrootcert=${authority.certificate}`),
+    );
     expect(warned).not.toHaveBeenCalled();
   });
 
   test("sslcert and sslkey authenticate the client", async () => {
-    const options = `sslmode=verify-full&sslrootcert=${folder}/ca.pem`;
-    const certificate = `sslcert=${folder}/holder.pem&sslkey=${folder}/holder.key`;
+    const options = `sslmode=verify-full&sslrootcert=${authority.certificate}`;
+    const certificate = `sslcert=${holder.certificate}&sslkey=${holder.key}`;
     await open(await url("holder", `${options}&${certificate}`));
     expect(await refusal(await url("holder", options))).toMatch(/refuses this user/);
   });
@@ -209,7 +139,7 @@ describe("the password", () => {
     vi.stubEnv("PGPASSWORD", PASSWORD);
     await open(await url("guest", "sslmode=no-verify"));
     vi.stubEnv("PGPASSWORD", undefined);
-    const file = join(folder, "pgpass");
+    const file = join(authority.folder, "pgpass");
     writeFileSync(file, `*:*:*:guest:${PASSWORD.replace(/[:\\]/g, "\\$&")}\n`, { mode: 0o600 });
     vi.stubEnv("PGPASSFILE", file);
     await open(await url("guest", "sslmode=no-verify"));
