@@ -10,6 +10,7 @@ import {
   signedHeaders,
 } from "../../../src/incidents/webhook/send.ts";
 import { startedForAll } from "../../started.ts";
+import { words } from "../../words.ts";
 
 const server = startedForAll(() =>
   createServer(async (request, response) => {
@@ -122,35 +123,15 @@ describe("an attempt", () => {
 
 describe("addresses that are not public", () => {
   test.each([
-    "127.0.0.1",
-    "127.9.9.9",
-    "10.1.2.3",
-    "172.16.0.1",
-    "192.168.1.1",
-    "169.254.169.254",
-    "100.64.0.1",
-    "0.0.0.0",
-    "224.0.0.1",
-    "255.255.255.255",
-    "::1",
-    "::",
-    "fe80::1",
-    "fd00::1",
-    "::ffff:127.0.0.1",
-    "::ffff:10.0.0.1",
-    "ff02::1",
-    "64:ff9b::7f00:1",
-    "2002:7f00:1::",
+    ...words(`
+      127.0.0.1 127.9.9.9 10.1.2.3 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1 0.0.0.0
+      224.0.0.1 255.255.255.255 ::1 :: fe80::1 fd00::1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 ff02::1
+      64:ff9b::7f00:1 2002:7f00:1::
+    `),
     // IPv4-compatible, as a URL writes it, and unassigned ranges.
-    "::7f00:1",
-    "::a01:203",
-    "::2",
-    "4000::1",
-    "8000::1",
-    "fec0::1",
+    ...words("::7f00:1 ::a01:203 ::2 4000::1 8000::1 fec0::1"),
     // ISATAP (RFC 5214): an IPv4 address in the last bytes of any prefix.
-    "2001:470::5efe:7f00:1",
-    "2001:470::200:5efe:a01:203",
+    ...words("2001:470::5efe:7f00:1 2001:470::200:5efe:a01:203"),
   ])("%s", (address) => {
     expect(isPublic(address)).toBe(false);
   });
@@ -161,14 +142,10 @@ describe("addresses that are not public", () => {
 
   test.each([
     "",
-    "http://127.1",
-    "http://2130706433",
-    "http://0x7f.1",
-    "http://[::1]",
-    "http://[::ffff:7f00:1]",
-    "http://[::127.0.0.1]",
-    "http://localhost",
-    "http://localhost.",
+    ...words(`
+      http://127.1 http://2130706433 http://0x7f.1 http://[::1] http://[::ffff:7f00:1]
+      http://[::127.0.0.1] http://localhost http://localhost.
+    `),
   ])("are refused before any request: %s", async (origin) => {
     const before = seen.length;
     const { port } = new URL(url);

@@ -1,14 +1,13 @@
 // The drill: everything is lost but one backup file and its passphrase.
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deriveKey } from "../../../src/archive/passphrase.ts";
-import { builtProgram } from "../../built.ts";
 import { type Service, startService } from "../../cli/service.ts";
 import { startedMooring } from "../../process/mooring.ts";
+import { runInBash } from "../docs/shell.ts";
 import { type OpenList, startOpenList } from "../mounts/open-list.ts";
 
 let folder: string;
@@ -263,23 +262,15 @@ test("the two commands of the page bring the site back on a new server, where no
       for (const path of ["/films", "/private"])
         for (const name of await guestSees(third, path)) leaks.add(`${path}/${name}`);
   })();
-  const program = await builtProgram();
   const line = restore.replace("http://new-server:5244", third.url);
   expect(line).toContain(`--to home=${third.url}`);
-  const { code, out } = await shell(
-    `mooring() { "${process.execPath}" "${program}" "$@"; }\n${line}`,
-    {
-      cwd: machine,
-      env: {
-        ...process.env,
-        MOORING_ADDRESS: `127.0.0.1:${mooring.port()}`,
-        MOORING_TOKEN_FILE: join(machine, "token"),
-      },
-    },
-  );
+  const { code, out } = await runInBash(line, machine, {
+    MOORING_ADDRESS: `127.0.0.1:${mooring.port()}`,
+    MOORING_TOKEN_FILE: join(machine, "token"),
+  });
   // Only the password of bob is not as it was.
   expect([code, out]).toEqual([4, expect.stringContaining("home shares films-of-bob")]);
-  const [, password = ""] = /new password of home users bob: (\S{20})\n/.exec(out) ?? [];
+  const [, password = ""] = /new password of home users bob: (\S{20})$/m.exec(out) ?? [];
   await expect.poll(() => mountsOf(third), { timeout: 30_000 }).toEqual(MOUNTED);
   await expect.poll(() => guestSees(third, "/open"), { timeout: 30_000 }).toEqual(["two.mkv"]);
   ended.abort();
@@ -295,15 +286,3 @@ test("the two commands of the page bring the site back on a new server, where no
   const { token: ofBob } = login as { readonly token: string };
   expect(await seenBy(third, ofBob, "/")).toEqual(["one.mkv"]);
 }, 300_000);
-
-/** Runs a line of a shell. */
-function shell(
-  line: string,
-  options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
-): Promise<{ readonly code: number; readonly out: string }> {
-  return new Promise((resolve) => {
-    execFile("sh", ["-c", line], options, (error, out) =>
-      resolve({ code: Number(error?.code ?? 0), out }),
-    );
-  });
-}

@@ -1,14 +1,12 @@
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { builtProgram } from "../../built.ts";
 import { type Service, startService, TOKEN } from "../../cli/service.ts";
 import { needs } from "../../downloaders/program.ts";
 import { makeAuthority } from "../../wire/certificate.ts";
+import { runInBash } from "./shell.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../../docs/access.md"), "utf8");
-const PROGRAM = await builtProgram();
 
 /** The commands of a section, of its blocks or of its sentences. */
 const section = (title: string): string =>
@@ -32,23 +30,12 @@ beforeAll(async () => {
 afterAll(() => service.remove());
 
 /** Runs a command of the page in bash, on the service in this process. */
-function bash(command: string, token = TOKEN, env: Record<string, string> = {}) {
-  const options = {
-    cwd: service.folder,
-    env: {
-      PATH: process.env["PATH"] ?? "",
-      MOORING_ADDRESS: service.address,
-      ...(token === "" ? {} : { MOORING_TOKEN: token }),
-      ...env,
-    },
-  };
-  const script = `mooring() { "${process.execPath}" "${PROGRAM}" "$@"; }; ${command}`;
-  return new Promise<{ code: number; out: string; err: string }>((resolve) => {
-    const child = execFile("bash", ["-c", script], options, (_error, stdout, stderr) =>
-      resolve({ code: child.exitCode ?? -1, out: stdout.trim(), err: stderr }),
-    );
+const bash = (command: string, token = TOKEN, env: Record<string, string> = {}) =>
+  runInBash(command, service.folder, {
+    MOORING_ADDRESS: service.address,
+    MOORING_TOKEN: token,
+    ...env,
   });
-}
 
 /** Runs a command without a shell. */
 const cli = (command: string, token = TOKEN) =>

@@ -1,22 +1,20 @@
-import { execFile, execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { freePort } from "../../../bench/port.ts";
-import { builtProgram } from "../../built.ts";
 import { needs } from "../../downloaders/program.ts";
 import { startStandIn } from "../../sites/stand-in.ts";
 import { temporaryFolder } from "../../temporary.ts";
 import { startService, TOKEN } from "../../wire/service.ts";
+import { runInBash } from "./shell.ts";
 import { patternOf, sectionOf, stepsOf } from "./steps.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const read = (page: string): string => readFileSync(join(ROOT, page), "utf8");
 const readme = read("README.md");
-const PROGRAM = await builtProgram();
 
 /** Maximum number of lines to a result. */
 const MOST_LINES = 10;
@@ -54,15 +52,11 @@ describe("README.md", () => {
       const adapted = command
         .replaceAll("127.0.0.1:5244", `127.0.0.1:${service.port}`)
         .replaceAll("127.0.0.1:5245", `127.0.0.1:${site.port}`);
-      const env = {
-        PATH: process.env["PATH"] ?? "",
+      const { out } = await runInBash(`exec 2>&1; ${adapted}`, folder, {
         MOORING_TOKEN: TOKEN,
         MOORING_ADDRESS: `127.0.0.1:${service.port}`,
-      };
-      const program = `mooring() { "${process.execPath}" "${PROGRAM}" "$@"; }`;
-      const script = `exec 2>&1; ${program}; ${adapted}`;
-      const { stdout } = await promisify(execFile)("bash", ["-c", script], { cwd: folder, env });
-      expect(stdout.trim()).toMatch(patternOf(output));
+      });
+      expect(out).toMatch(patternOf(output));
     }
   });
 

@@ -1,4 +1,5 @@
 import type { Random } from "../../../random.ts";
+import { words } from "../../../words.ts";
 
 /** A generated request. */
 export interface Generated {
@@ -18,43 +19,15 @@ export function toBytes({ method, target, body, type }: Generated): Buffer {
 }
 
 const SEGMENTS = [
-  "a",
-  "all",
-  "1",
-  "-7",
-  "true",
-  "COLOR_RED",
-  "2",
-  "1.5",
-  "a%20b",
-  "a%2Fb",
-  "a%2fb",
-  "%E4%BD%A0",
-  "x:y",
-  "a+b",
-  "~",
-  "a.b",
-  "a,b",
-  "end",
-  "rows",
+  ...words(
+    "a all 1 -7 true COLOR_RED 2 1.5 a%20b a%2Fb a%2fb %E4%BD%A0 x:y a+b ~ a.b a,b end rows",
+  ),
   "",
-  "a:cancel",
-  "9223372036854775807",
-  "%25",
+  ...words("a:cancel 9223372036854775807 %25"),
   ..."shelves rooms desks books below x".split(" "),
   "l".repeat(150),
 ];
-const INTEGERS = [
-  "0",
-  "1",
-  "-1",
-  "7",
-  "2147483647",
-  "2147483648",
-  "9223372036854775807",
-  "1.0",
-  "1e3",
-];
+const INTEGERS = words("0 1 -1 7 2147483647 2147483648 9223372036854775807 1.0 1e3");
 const WRONG = ["", "x", "null", "1.5", "true", "9223372036854775808", "[1]", "{}", "%zz", "a%26b"];
 const TIMES = ["2026-01-31T08:00:00Z", "2026-02-30T00:00:00Z", "2026-01-01T24:00:00Z", "today"];
 const TEXTS = ["a", "a b", "a+b", "你", "a&b", "100%", "a/b", "\\"];

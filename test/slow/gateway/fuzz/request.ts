@@ -1,4 +1,5 @@
 import type { Random } from "../../../random.ts";
+import { words } from "../../../words.ts";
 import type { Rule } from "./rules.ts";
 
 /** A request as bytes, and the parts that decide which rule it matches. */
@@ -12,123 +13,35 @@ export interface RawRequest {
   readonly cut: boolean;
 }
 
-const METHODS = [
-  "GET",
-  "POST",
-  "PUT",
-  "PATCH",
-  "DELETE",
-  "HEAD",
-  "OPTIONS",
-  "LINK",
-  "REPORT",
-  "QUERY",
-];
+const METHODS = words("GET POST PUT PATCH DELETE HEAD OPTIONS LINK REPORT QUERY");
 const SEGMENTS = [
-  "a",
-  "b",
-  "v1",
-  "things",
-  "1",
-  "-7",
-  "true",
-  "COLOR_RED",
-  "1.5",
-  "a%20b",
-  "%E4%BD%A0",
-  "x.y",
+  ...words(`
+    a b v1 things 1 -7 true COLOR_RED 1.5 a%20b %E4%BD%A0 x.y % %zz %ff %00 %2F a%2fb .. .
+    %2e%2e a:cancel : a:b:c * ** {text} ~ ' 2026-01-31T08:00:00Z aGk= %F0%9F%98%80 %ed%a0%80
+    __proto__
+  `),
   "",
-  "%",
-  "%zz",
-  "%ff",
-  "%00",
-  "%2F",
-  "a%2fb",
-  "..",
-  ".",
-  "%2e%2e",
-  "a:cancel",
-  ":",
-  "a:b:c",
-  "*",
-  "**",
-  "{text}",
-  "~",
-  "'",
   '"',
   "\\",
   ";",
   "a=b",
   "l".repeat(200),
   "9".repeat(30),
-  "2026-01-31T08:00:00Z",
-  "aGk=",
-  "%F0%9F%98%80",
-  "%ed%a0%80",
-  "__proto__",
 ];
 const NAMES = [
-  "text",
-  "small",
-  "big",
-  "count",
-  "yes",
-  "ratio",
-  "approx",
-  "raw",
-  "color",
-  "numbers",
-  "words",
-  "part",
-  "part.name",
-  "part.size",
-  "part.part.part.name",
-  "parts",
-  "parts.name",
-  "labels",
-  "labels[a]",
-  "at",
-  "note",
-  "note.value",
-  "left",
-  "right",
-  "huge",
-  "partName",
-  "expected",
-  "seen",
-  "ranks",
-  "info",
-  "nope",
+  ...words(`
+    text small big count yes ratio approx raw color numbers words part part.name part.size
+    part.part.part.name parts parts.name labels labels[a] at note note.value left right huge
+    partName expected seen ranks info nope __proto__ constructor toString a.b.c .
+  `),
   "",
-  "__proto__",
-  "constructor",
-  "toString",
-  "a.b.c",
-  ".",
 ];
 const VALUES = [
-  "a",
-  "1",
-  "-1",
-  "1e3",
-  "true",
-  "NaN",
-  "Infinity",
-  "1e999",
-  "COLOR_RED",
-  "9223372036854775808",
+  ...words(`
+    a 1 -1 1e3 true NaN Infinity 1e999 COLOR_RED 9223372036854775808 % %ff %00 a+b a%26b [1] {}
+    null aGk= _-8 1.5s
+  `),
   "",
-  "%",
-  "%ff",
-  "%00",
-  "a+b",
-  "a%26b",
-  "[1]",
-  "{}",
-  "null",
-  "aGk=",
-  "_-8",
-  "1.5s",
   "\u00ff",
   "2026-01-31T08:00:00Z",
   "9".repeat(400),

@@ -1,6 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Rpc } from "../../../gateway/contract.ts";
 import type { Random } from "../../../random.ts";
+import { words } from "../../../words.ts";
 
 /** A generated rule, in the parts that decide which requests it matches. */
 export interface Rule {
@@ -12,25 +13,10 @@ export interface Rule {
 
 const LITERALS = ["a", "b", "v1", "things", "x.y", "~", "a%20b", "%E4%BD%A0", "-", "A", "9"];
 const VERBS = ["", "", "", ":cancel", ":a", ":batch.get", ":b%20c"];
-const FIELDS = [
-  "text",
-  "small",
-  "big",
-  "count",
-  "yes",
-  "ratio",
-  "raw",
-  "color",
-  "part.name",
-  "part.size",
-  "part.part.name",
-  "at",
-  "note",
-  "left",
-  "huge",
-  "part_name",
-  "expected",
-];
+const FIELDS = words(`
+  text small big count yes ratio raw color part.name part.size part.part.name at note left huge
+  part_name expected
+`);
 const BODIES = ["", "*", "part", "parts", "text", "labels", "note", "at", "numbers", "info", "raw"];
 const METHODS = ["get", "get", "post", "put", "patch", "delete"];
 /** Templates that every gateway must refuse. */
