@@ -261,31 +261,6 @@ describe("import", () => {
     expect((await cli(["get", "--reveal", "aria2_secret"])).out).toBe("of the file\n");
   });
 
-  test("keeps the token of a site that exists, with exit code 4, until it is told to replace it", async () => {
-    const site = (token: string) =>
-      JSON.stringify({
-        format: "mooring-archive",
-        version: 1,
-        sites: [{ name: "away", url: "http://127.0.0.1:9", paused: true, secrets: { token } }],
-      });
-    expect((await cli(["import", "-"], { stdin: site("first") })).code).toBe(0);
-    for (const flags of [["--dry-run"], ["--yes"]]) {
-      const kept = await cli(["import", "-", ...flags], { stdin: site("second") });
-      expect([kept.code, kept.out]).toEqual([
-        4,
-        expect.stringMatching(/sites +away +unchanged +stays as it is here: token/),
-      ]);
-    }
-    const replaced = await cli(["import", "-", "--replace-secrets", "--yes"], {
-      stdin: site("second"),
-    });
-    expect([replaced.code, replaced.out]).toEqual([
-      0,
-      expect.stringContaining("replaces the secret token"),
-    ]);
-    await cli(["site", "rm", "away", "--yes"]);
-  });
-
   test("reports that the token has changed", async () => {
     const token = "another-token-0123456789-0123456789";
     const stdin = backup({ key: "token", value: token });
@@ -344,20 +319,6 @@ describe("import", () => {
 
 const backups = join(import.meta.dirname, "../../../shared/facts/backups");
 describe.skipIf(!existsSync(backups))("a backup file of the web page (needs ../shared)", () => {
-  test.each([
-    ["plain.json", undefined],
-    ["encrypted.json", "correct horse"],
-  ])("%s is imported with a report", async (name, passphrase) => {
-    const { code, out } = await cli(["import", join(backups, name), "--json"], {
-      env: { MOORING_PASSPHRASE: passphrase },
-    });
-    expect(code).toBe(0);
-    const { results } = JSON.parse(out);
-    const { settings: expected } = JSON.parse(await readFile(join(backups, "plain.json"), "utf8"));
-    const reported = results.map(({ name }: { name: string }) => name);
-    for (const { key } of expected) expect(reported).toContain(key);
-  });
-
   test("that is encrypted prompts for its password on a terminal", async () => {
     const args = ["import", join(backups, "encrypted.json"), "--dry-run"];
     const { code, err } = await cli(args, { terminal: 80, answers: ["correct horse"] });

@@ -23,137 +23,55 @@ const WORKS: StateFacts = {
 };
 const trouble = (cause: string) => ({ cause, remedy: `do about ${cause}`, since: 7 });
 const NO_FOLDER = { status: "root folder /x not exists", statusRemedy: "compare the paths" };
+const OTHER_VALUES = { agrees: false };
+const OBSERVED = { isPushing: false };
+const INCIDENT = { incident: trouble("401") };
+const OFF = { disabled: true, status: "disabled" };
+const MOUNTING = { isMounting: true, status: "" };
+const UNREAD = { unread: trouble("no answer") };
+const REFUSED = { unread: trouble("token refused"), isLasting: true };
+const PAUSED = { paused: trouble("paused") };
+const LOST = { missing: ["password"] };
+const NO_MOUNT = "no mount of this driver at /films";
 const again = 'mooring mount sync home films"';
 
-test.each<[name: string, facts: Partial<StateFacts>, state: string, cause: string, remedy: string]>(
+test.each<[facts: string, Partial<StateFacts>, state: string, cause: string, remedy: string]>([
+  ["everything agrees and works", {}, "ok", "", ""],
+  ["a disabled mount that is disabled there", OFF, "ok", "", ""],
+  ["an error status beside equal values", NO_FOLDER, "failing", "not exists", again],
+  ["beside other values", { ...NO_FOLDER, ...OTHER_VALUES }, "failing", "not", "compare"],
+  ["at an observed site", { ...NO_FOLDER, ...OBSERVED, agrees: false }, "failing", "not", again],
+  ["an open incident beside the status work", INCIDENT, "failing", "401", again],
+  ["a failed listing beside it", { listing: trouble("refused") }, "failing", "refused", "do"],
   [
-    ["everything agrees and works", {}, "ok", "", ""],
-    [
-      "a disabled mount that is disabled there",
-      { disabled: true, status: "disabled" },
-      "ok",
-      "",
-      "",
-    ],
-    ["an error status beside equal values", NO_FOLDER, "failing", "not exists", again],
-    [
-      "an error status beside other values",
-      { ...NO_FOLDER, agrees: false },
-      "failing",
-      "not",
-      "compare",
-    ],
-    [
-      "an error status at an observed site",
-      { ...NO_FOLDER, isPushing: false, agrees: false },
-      "failing",
-      "not exists",
-      again,
-    ],
-    [
-      "an open incident beside the status work",
-      { incident: trouble("401") },
-      "failing",
-      "401",
-      again,
-    ],
-    [
-      "a failed listing beside the status work",
-      { listing: trouble("refused") },
-      "failing",
-      "refused",
-      "do",
-    ],
-    [
-      "an incident and an error status: the incident has the class",
-      { ...NO_FOLDER, incident: trouble("cookie") },
-      "failing",
-      "cookie",
-      "do about cookie",
-    ],
-    [
-      "an old incident of a mount that is disabled",
-      { disabled: true, status: "disabled", incident: trouble("401") },
-      "ok",
-      "",
-      "",
-    ],
-    [
-      "a site that can't be read",
-      { unread: trouble("no answer") },
-      "failing",
-      "no answer",
-      "do about",
-    ],
-    [
-      "a site that can't be read before a user has acted",
-      { unread: trouble("token refused"), isLasting: true },
-      "stuck",
-      "token refused",
-      "do about",
-    ],
-    [
-      "a paused site, whose mounts are not read",
-      { paused: trouble("paused"), incident: trouble("401") },
-      "waiting",
-      "paused",
-      "do about",
-    ],
-    [
-      "a paused site, and lost secrets",
-      { paused: trouble("paused"), missing: ["password"] },
-      "stuck",
-      "password",
-      "",
-    ],
-    [
-      "a site that can't be read, and an incident",
-      { unread: trouble("no answer"), incident: trouble("401") },
-      "failing",
-      "no answer",
-      "",
-    ],
-    [
-      "an attempt that failed and is repeated",
-      { error: "no", isRetried: true },
-      "failing",
-      "no",
-      again,
-    ],
-    ["an attempt that failed for good", { error: "taken" }, "stuck", "taken", again],
-    ["lost secrets", { missing: ["password"], ...NO_FOLDER }, "stuck", "password", "Give"],
-    ["a change that is on its way", { agrees: false }, "waiting", "", ""],
-    [
-      "a change that nothing sends",
-      { agrees: false, isPushing: false },
-      "differs",
-      "",
-      "adopt home",
-    ],
-    [
-      "a mount that the site does not have",
-      { agrees: false, isPushing: false, absentAt: "/films", status: "" },
-      "differs",
-      "no mount of this driver at /films",
-      "adopt home",
-    ],
-    ["a server that is mounting", { isMounting: true, status: "" }, "waiting", "mounting", ""],
-    [
-      "an observed server that is mounting",
-      { isMounting: true, status: "", isPushing: false },
-      "waiting",
-      "mounting",
-      "",
-    ],
-    [
-      "a server that is mounting a mount with an open incident",
-      { isMounting: true, status: "", incident: trouble("401") },
-      "failing",
-      "401",
-      "",
-    ],
+    "an incident and an error status: the incident has the class",
+    { ...NO_FOLDER, incident: trouble("cookie") },
+    "failing",
+    "cookie",
+    "do about cookie",
   ],
-)("%s", (_name, facts, state, cause, remedy) => {
+  ["an old incident of a mount that is disabled", { ...OFF, ...INCIDENT }, "ok", "", ""],
+  ["a site that can't be read", UNREAD, "failing", "no answer", "do about"],
+  ["before a user has acted", REFUSED, "stuck", "token refused", "do about"],
+  ["a paused site is not read", { ...PAUSED, ...INCIDENT }, "waiting", "paused", "do about"],
+  ["a paused site, and lost secrets", { ...PAUSED, ...LOST }, "stuck", "password", ""],
+  ["an unread site, and an incident", { ...UNREAD, ...INCIDENT }, "failing", "no answer", ""],
+  ["an attempt that is repeated", { error: "no", isRetried: true }, "failing", "no", again],
+  ["an attempt that failed for good", { error: "taken" }, "stuck", "taken", again],
+  ["lost secrets", { ...LOST, ...NO_FOLDER }, "stuck", "password", "Give"],
+  ["a change that is on its way", OTHER_VALUES, "waiting", "", ""],
+  ["a change that nothing sends", { ...OTHER_VALUES, ...OBSERVED }, "differs", "", "adopt home"],
+  [
+    "a mount that the site does not have",
+    { ...OTHER_VALUES, ...OBSERVED, absentAt: "/films", status: "" },
+    "differs",
+    NO_MOUNT,
+    "adopt home",
+  ],
+  ["a server that is mounting", MOUNTING, "waiting", "mounting", ""],
+  ["an observed server that is", { ...MOUNTING, ...OBSERVED }, "waiting", "mounting", ""],
+  ["one that is, and an open incident", { ...MOUNTING, ...INCIDENT }, "failing", "401", ""],
+])("%s", (_facts, facts, state, cause, remedy) => {
   const decided = decideState({ ...WORKS, ...facts });
   expect(decided.state).toBe(state);
   expect(String(decided.cause)).toContain(cause);
@@ -171,8 +89,8 @@ test("a mount fails since its first trouble, also when an incident is opened lat
 
 test("no source of trouble is hidden by the others: with any of them, the state is not ok", () => {
   const sources: Partial<StateFacts>[] = [
-    { missing: ["password"] },
-    { paused: trouble("paused") },
+    LOST,
+    PAUSED,
     { unread: trouble("site") },
     { error: "attempt" },
     { agrees: false },

@@ -29,6 +29,14 @@ const view = (facts: Facts): SiteView => ({
   ],
 });
 
+const setting = (changes: Partial<SiteState>): Facts => ({ settings: changes });
+const observed = (facts: Facts): Facts => ({ site: { mode: "observe" }, ...facts });
+const mounts = (counts: Readonly<Record<string, number>>): Facts => ({ mounts: counts });
+const DRIFT = { drift: ["site_title"] };
+const BEHIND = { appliedRevision: 8 };
+const CHECK = "site check home";
+const MOUNTS = "mount list --site home";
+
 test.each<[what: string, facts: Facts, state: string, cause: string, remedy: string]>([
   ["everything agrees and works", {}, "ok", "", ""],
   [
@@ -38,82 +46,34 @@ test.each<[what: string, facts: Facts, state: string, cause: string, remedy: str
     "paused",
     "paused=false",
   ],
-  ["never read", { settings: { reachedAt: 0 } }, "waiting", "not been read", ""],
-  [
-    "unreachable",
-    { settings: { error: error("unreachable") } },
-    "failing",
-    "is unreachable",
-    "site check home",
-  ],
-  [
-    "a refused token",
-    { settings: { error: error("unauthorized") } },
-    "stuck",
-    "is unauthorized",
-    "site check home",
-  ],
-  [
-    "mounts that can't be read",
-    { error: error("silent") },
-    "failing",
-    "is silent",
-    "site check home",
-  ],
-  [
-    "mounts that may not be read",
-    { error: error("forbidden") },
-    "stuck",
-    "is forbidden",
-    "site check home",
-  ],
+  ["never read", setting({ reachedAt: 0 }), "waiting", "not been read", ""],
+  ["unreachable", setting({ error: error("unreachable") }), "failing", "is unreachable", CHECK],
+  ["refused", setting({ error: error("unauthorized") }), "stuck", "is unauthorized", CHECK],
+  ["mounts that can't be read", { error: error("silent") }, "failing", "is silent", CHECK],
+  ["mounts that may not be read", { error: error("forbidden") }, "stuck", "is forbidden", CHECK],
   [
     "a refused setting",
-    { settings: { refused } },
+    setting({ refused }),
     "stuck",
     "refused search_index: not support index",
     "Change the values",
   ],
-  ["a flapping setting", { settings: flapping }, "stuck", "site_title", "site sync home"],
-  [
-    "a setting that is about to be corrected",
-    { settings: { drift: ["site_title"] } },
-    "waiting",
-    "site_title",
-    "",
-  ],
-  [
-    "a setting of an observed site",
-    { site: { mode: "observe" }, settings: { drift: ["site_title"] } },
-    "differs",
-    "site_title",
-    "adopt home",
-  ],
-  ["a revision behind", { settings: { appliedRevision: 8 } }, "waiting", "yet: 1", ""],
-  [
-    "an observed site a revision behind",
-    { site: { mode: "observe" }, settings: { appliedRevision: 8 } },
-    "ok",
-    "",
-    "",
-  ],
+  ["a flapping setting", setting(flapping), "stuck", "site_title", "site sync home"],
+  ["a setting that is about to be corrected", setting(DRIFT), "waiting", "site_title", ""],
+  ["at an observed site", observed(setting(DRIFT)), "differs", "site_title", "adopt home"],
+  ["a revision behind", setting(BEHIND), "waiting", "yet: 1", ""],
+  ["an observed site a revision behind", observed(setting(BEHIND)), "ok", "", ""],
   [
     "a mount that differs",
-    { site: { mode: "observe" }, mounts: { differs: 1 } },
+    observed(mounts({ differs: 1 })),
     "differs",
     "mounts: 2 ok, 1 differs",
-    "mount list --site home",
+    MOUNTS,
   ],
-  [
-    "mounts that differ",
-    { site: { mode: "observe" }, mounts: { differs: 41 } },
-    "differs",
-    "mounts: 2 ok, 41 differ",
-    "mount list --site home",
-  ],
+  ["several", observed(mounts({ differs: 41 })), "differs", "mounts: 2 ok, 41 differ", MOUNTS],
   [
     "a rule that differs, and mounts that work",
-    { site: { mode: "observe" }, rules: { differs: 1 } },
+    observed({ rules: { differs: 1 } }),
     "differs",
     "folder rules: 1 ok, 1 differs",
     "rule list --site home",
@@ -123,29 +83,17 @@ test.each<[what: string, facts: Facts, state: string, cause: string, remedy: str
     { mounts: { failing: 1 }, rules: { differs: 1 } },
     "failing",
     "mounts: 2 ok, 1 failing",
-    "mount list --site home",
+    MOUNTS,
   ],
-  ["a mount that is on its way", { mounts: { waiting: 1 } }, "waiting", "1 waiting", ""],
-  [
-    "a failing mount",
-    { mounts: { failing: 1 } },
-    "failing",
-    "2 ok, 1 failing",
-    "mount list --site home",
-  ],
-  [
-    "a stuck mount beside a failing one",
-    { mounts: { failing: 1, stuck: 1 } },
-    "stuck",
-    "1 failing, 1 stuck",
-    "mount list",
-  ],
+  ["a mount that is on its way", mounts({ waiting: 1 }), "waiting", "1 waiting", ""],
+  ["a failing mount", mounts({ failing: 1 }), "failing", "2 ok, 1 failing", MOUNTS],
+  ["a stuck one beside", mounts({ failing: 1, stuck: 1 }), "stuck", "1 failing, 1 stuck", MOUNTS],
   [
     "a failing mount beside a setting on its way",
     { mounts: { failing: 1 }, settings: { drift: ["a"] } },
     "failing",
     "failing",
-    "mount list",
+    MOUNTS,
   ],
 ])("state of a site: %s", (_what, facts, state, cause, remedy) => {
   const decided = stateOfSite(view(facts), 9);

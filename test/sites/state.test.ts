@@ -97,20 +97,6 @@ describe("a site that does not answer", () => {
   });
 });
 
-describe("a site that confirms a save", () => {
-  test("and keeps its value has refused the new one, which is not tried again", async () => {
-    await following();
-    site.settings.save = async () => ({ code: 200, message: "success" });
-    await mooring.save("site_title", "never there");
-    await soon(() => state().refused["site_title"]?.reason).toEqual(
-      expect.sentence(/^the site accepted the save but kept its value$/),
-    );
-    expect(site.saves).toHaveLength(2);
-    await service().check("one");
-    expect(site.saves).toHaveLength(2);
-  });
-});
-
 describe("calls to a site", () => {
   test("are made one at a time, for any caller", async () => {
     await following();

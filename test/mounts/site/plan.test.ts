@@ -154,6 +154,17 @@ test.each<[what: string, given: Case, does: string, expected?: object]>([
     "apply",
     { isRemount: true },
   ],
+  ["an error status", { job: { row: row({ status: "401" }) } }, "record"],
+  ["equal on request", { facts: { isRequested: true } }, "record"],
+  [
+    "disabled as it is to be, on request",
+    {
+      job: { row: row({ disabled: true, status: "disabled" }) },
+      wanted: mount({ disabled: true }),
+      facts: { isRequested: true, listings: new Map([["/films", failing]]) },
+    },
+    "record",
+  ],
   [
     "an error status on request",
     { job: { row: row({ status: "401" }) }, facts: { isRequested: true } },

@@ -42,23 +42,6 @@ test("an attempt that fails again is one attempt, and is no error of the write",
   expect(desk.state()).toMatchObject({ status: NO_FOLDER, error: "", differs: [] });
 });
 
-test("without a request nothing is mounted again: each attempt may be a login", async () => {
-  const before = writes(site).length;
-  for (let round = 0; round < 5; round += 1) {
-    time += 3_600_000;
-    await desk.round();
-  }
-  expect(writes(site).slice(before)).toEqual([]);
-});
-
-test("a mount that works is not mounted again on request", async () => {
-  site.providers.clear();
-  await desk.round({ forced: ["films"] });
-  const before = writes(site).length;
-  await desk.round({ forced: ["films"] });
-  expect(writes(site).slice(before)).toEqual([]);
-});
-
 test("a mount of an observed site is mounted again by a request for this mount only", async () => {
   const before = writes(site).length;
   await desk.round({ aim: "read", forced: ["films"] });
@@ -109,15 +92,6 @@ test("a process that ends between disabling and enabling leaves the rest to the 
   desk.wanted = [mount()];
   await desk.round();
   expect(site.row("/films")).toMatchObject({ disabled: false, status: "work" });
-});
-
-test("a mount that is disabled in Mooring is not enabled by a request", async () => {
-  desk.wanted = [mount({ revision: 2, disabled: true })];
-  await desk.round({ forced: ["films"] });
-  const before = writes(site).length;
-  await desk.round({ forced: ["films"] });
-  expect(writes(site).slice(before)).toEqual([]);
-  expect(site.row("/films")?.disabled).toBe(true);
 });
 
 test("a failure that was stored while the clock was ahead is tried again within an hour", async () => {

@@ -124,140 +124,112 @@ test.each<
   expect([decided(run), run.state]).toMatchObject([next, state]);
 });
 
+/** A failed call: its step, the class of its refusal with its words; without: no answer. */
+const failed = (step: Step, refusal?: Refusal, words = "no answer") => ({ step, refusal, words });
+
 test.each<
   [
     failure: string,
-    step: Step,
+    failed: ReturnType<typeof failed>,
     of: "kept" | "deleted",
-    refusal: Refusal | undefined,
-    words: string,
     after: StorageRow | undefined,
     next: string,
-    expected?: Partial<Run>,
+    expected: Partial<Run>,
   ]
 >([
   [
     "a failed creation is stored (trap 6)",
-    "create",
+    failed("create", "stored", "init"),
     "kept",
-    "stored",
-    "init",
     row({ id: 9, status: "401" }),
     "confirm",
     { hasCreated: true },
   ],
   [
     "a creation without an answer is looked for by its path",
-    "create",
+    failed("create"),
     "kept",
-    undefined,
-    "",
     row({ id: 9, status: "" }),
     "end",
     { hasCreated: true, error: "no answer" },
   ],
   [
     "a refused creation",
-    "create",
+    failed("create", "other", "no driver"),
     "kept",
-    "other",
-    "no driver",
     undefined,
     "end",
     { error: "no driver" },
   ],
   [
     "a failed mount is stored",
-    "enable",
+    failed("enable", "stored", "load"),
     "kept",
-    "stored",
-    "load",
     row({ status: "401" }),
     "end",
     { error: "" },
   ],
-  [
-    "a mount that is enabled already",
-    "enable",
-    "kept",
-    "already",
-    "enabled",
-    row(),
-    "end",
-    { error: "" },
-  ],
+  ["enabled already", failed("enable", "already", "enabled"), "kept", row(), "end", { error: "" }],
   [
     "not in memory",
-    "disable",
+    failed("disable", "unmounted", "no mount path"),
     "kept",
-    "unmounted",
-    "no mount path",
     row({ status: "disabled" }),
     "end",
     { isUnmounted: true },
   ],
   [
     "a driver that can't be stopped, of a mount to be deleted (trap 8)",
-    "disable",
+    failed("disable", "other", "failed drop storage"),
     "deleted",
-    "other",
-    "failed drop storage",
     row(),
     "delete",
     { isUndroppable: true },
   ],
   [
     "the same of a mount to be changed",
-    "disable",
+    failed("disable", "other", "failed drop storage"),
     "kept",
-    "other",
-    "failed drop storage",
     row(),
     "end",
     { error: "failed drop storage" },
   ],
   [
     "a deletion with a failing drop that is done (OpenList)",
-    "delete",
+    failed("delete", "other", "drop"),
     "deleted",
-    "other",
-    "drop",
     undefined,
     "end",
     { error: "", isOver: true },
   ],
   [
     "the same that is not done (AList)",
-    "delete",
+    failed("delete", "other", "drop"),
     "deleted",
-    "other",
-    "drop",
     row(),
     "end",
     { error: "drop", isOver: true },
   ],
   [
     "a row that is gone",
-    "update",
+    failed("update", "absent", "not found"),
     "kept",
-    "absent",
-    "not found",
     undefined,
     "create",
     { error: "" },
   ],
-])("after a failed call: %s", (_failure, step, of, refusal, words, after, next, expected = {}) => {
+])("after a failed call: %s", (_failure, { step, refusal, words }, of, after, next, expected) => {
   const wanted = of === "kept" ? mount() : undefined;
   const run = { ...begun(), wanted, isFresh: true };
-  const failed = { refusal, words, text: words || "no answer", isUncertain: refusal === undefined };
-  const done = afterFailure(run, step, failed, after, NOW);
+  const failure = { refusal, words, text: words, isUncertain: refusal === undefined };
+  const done = afterFailure(run, step, failure, after, NOW);
   expect([decided(done), done]).toMatchObject([next, expected]);
 });
 
 test("a call without an answer, and a refusal to disable, are stored with their time", () => {
-  const failed = { words: "", text: "", isUncertain: false };
+  const failure = { words: "", text: "", isUncertain: false };
   const after = (step: Step, refusal: Refusal | undefined, isUncertain = false) =>
-    stateAfterFailure(begun(), step, { ...failed, refusal, isUncertain }, NOW).since;
+    stateAfterFailure(begun(), step, { ...failure, refusal, isUncertain }, NOW).since;
   expect(after("update", undefined, true)).toBe(NOW);
   expect(after("disable", "unmounted")).toBe(NOW);
   expect(after("disable", "other")).toBe(0);

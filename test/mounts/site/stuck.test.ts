@@ -146,17 +146,6 @@ test("a row of a server that is killed during a hanging start is finished by a l
   expect(desk.state("slow")).toMatchObject({ phase: "", error: "" });
 });
 
-test("a mount that another program keeps changing is not corrected after three times", async () => {
-  for (let round = 0; round < 5; round += 1) {
-    site.edit("/films", { remark: `user ${round}` });
-    await desk.round();
-  }
-  expect(site.row("/films")?.remark).toBe("user 4");
-  expect(desk.state()?.error).sentence("changes repeatedly");
-  await desk.round({ forced: ["films"] });
-  expect(site.row("/films")?.remark).toBe("kept");
-});
-
 test("first contact with a server that has mounts writes nothing", async () => {
   const other = await openDesk(site, { now: () => time });
   other.wanted = [mount({ name: "new", path: "/new" }), mount({ members: { remark: "mine" } })];

@@ -33,189 +33,105 @@ const at = (values: Partial<RuleValues>, path = "/films") => ({
 const words = (effects: readonly { action: string; path: string }[]) =>
   effects.map(({ action, path }) => `${action} ${path}`).join(", ");
 
+const TEXT = { readme: "x" };
+const LOCKED = { password: "p", p_sub: true };
+const readers = (...names: readonly string[]) => ({ read_users: names });
+/** Readers of the folder and of those below. */
+const readersBelow = (...names: readonly string[]) => ({
+  ...readers(...names),
+  read_users_sub: true,
+});
+const writers = { write_users: ["ann"] };
+const writersBelow = { ...writers, write_users_sub: true };
+const openToAll = { write: true, w_sub: true };
+
+type Values = Partial<RuleValues> | undefined;
+
 describe("a folder of a running server opens", () => {
-  test.each<[string, Partial<RuleValues>, Partial<RuleValues> | undefined]>([
+  test.each<[string, Values, Values]>([
     ["when its password goes", { password: "p" }, {}],
-    [
-      "when its password does not hold below any more",
-      { password: "p", p_sub: true },
-      { password: "p" },
-    ],
-    ["when the list of its readers goes", { read_users: ["ann"] }, {}],
-    ["when somebody joins its readers", { read_users: ["ann"] }, { read_users: ["ann", "bob"] }],
-    ["when its readers are others", { read_users: ["ann"] }, { read_users: ["bob"] }],
-    [
-      "when the list does not hold below any more",
-      { read_users: ["ann"], read_users_sub: true },
-      { read_users: ["ann"] },
-    ],
-    ["when the list of its writers goes", { write_users: ["ann"] }, {}],
+    ["when its password does not hold below any more", LOCKED, { password: "p" }],
+    ["when the list of its readers goes", readers("ann"), {}],
+    ["when somebody joins its readers", readers("ann"), readers("ann", "bob")],
+    ["when its readers are others", readers("ann"), readers("bob")],
+    ["when the list does not hold below any more", readersBelow("ann"), readers("ann")],
+    ["when the list of its writers goes", writers, {}],
     ["when everybody may write", {}, { write: true }],
-    ["when everybody may write below", { write: true }, { write: true, w_sub: true }],
+    ["when everybody may write below", { write: true }, openToAll],
     ["when hidden names are shown", { hide: "a\nb" }, { hide: "b" }],
     ["when its rule with a password is removed", { password: "p" }, undefined],
-    ["when its rule with readers is removed", { read_users: ["ann"] }, undefined],
-  ])("%s", (_when, before, after) => {
+    ["when its rule with readers is removed", readers("ann"), undefined],
+  ])("%s", (_when, before = {}, after) => {
     const found = effectsOn(home, at(before), after && at(after));
     expect(words(found)).toContain("open /films");
   });
 });
 
 describe("a folder of a running server does not open", () => {
-  test.each<[string, Partial<RuleValues>, Partial<RuleValues> | undefined, string]>([
+  test.each<[string, Values, Values, string]>([
     ["when nothing changes", { password: "p" }, { password: "p" }, ""],
     ["when it gets a password", {}, { password: "p" }, "change /films"],
     ["when it gets another password", { password: "p" }, { password: "q" }, "change /films"],
-    [
-      "when somebody leaves its readers",
-      { read_users: ["ann", "bob"] },
-      { read_users: ["ann"] },
-      "change /films",
-    ],
-    ["when it gets readers", {}, { read_users: ["ann"] }, "change /films"],
-    ["when fewer may write", { write: true, w_sub: true }, { write: true }, "change /films"],
+    ["when somebody leaves its readers", readers("ann", "bob"), readers("ann"), "change /films"],
+    ["when it gets readers", {}, readers("ann"), "change /films"],
+    ["when fewer may write", openToAll, { write: true }, "change /films"],
     ["when more is hidden", { hide: "a" }, { hide: "b\na" }, "change /films"],
-    ["when a rule with a text only is removed", { readme: "x" }, undefined, "remove /films"],
-  ])("%s", (_when, before, after, effects) => {
+    ["when a rule with a text only is removed", TEXT, undefined, "remove /films"],
+  ])("%s", (_when, before = {}, after, effects) => {
     expect(words(effectsOn(home, at(before), after && at(after)))).toBe(effects);
   });
 });
 
-const locked = { password: "p", p_sub: true };
-
 describe("the nearest rule of a folder counts", () => {
-  test.each<
-    [
-      string,
-      Partial<RuleValues>,
-      Partial<RuleValues> | undefined,
-      Partial<RuleValues> | undefined,
-      string,
-    ]
-  >([
-    ["a new rule hides the password above it", locked, undefined, { readme: "x" }, "open"],
-    ["a new rule has its own password", locked, undefined, { password: "q", p_sub: true }, ""],
-    ["a new rule has a password for its folder only", locked, undefined, { password: "q" }, "open"],
-    [
-      "the password above is for its own folder only",
-      { password: "p" },
-      undefined,
-      { readme: "x" },
-      "",
-    ],
+  const HIDDEN = { hide: "^secret$", h_sub: true };
+  const MORE_HIDDEN = { hide: "^secret$\nb", h_sub: true };
+
+  test.each<[what: string, above: Values, before: Values, after: Values, effects: string]>([
+    ["a new rule hides the password above it", LOCKED, undefined, TEXT, "open"],
+    ["a new rule has its own password", LOCKED, undefined, { password: "q", p_sub: true }, ""],
+    ["a new rule has a password for its folder only", LOCKED, undefined, { password: "q" }, "open"],
+    ["the password above is for its own folder only", { password: "p" }, undefined, TEXT, ""],
     ["the limiting rule is removed", {}, { password: "p" }, undefined, "remove, open"],
-    [
-      "the limiting rule is removed below the same limit",
-      locked,
-      { password: "q" },
-      undefined,
-      "remove",
-    ],
-    ["a rule without password is removed below one", locked, { readme: "x" }, undefined, "remove"],
-    [
-      "a new rule hides the readers above it",
-      { read_users: ["ann"], read_users_sub: true },
-      undefined,
-      { header: "x" },
-      "open",
-    ],
-    [
-      "a new rule has fewer readers",
-      { read_users: ["ann", "bob"], read_users_sub: true },
-      undefined,
-      { read_users: ["ann"], read_users_sub: true },
-      "",
-    ],
-    [
-      "a new rule has other readers",
-      { read_users: ["ann"], read_users_sub: true },
-      undefined,
-      { read_users: ["bob"], read_users_sub: true },
-      "open",
-    ],
-    [
-      "fewer readers are removed below more",
-      { read_users: ["ann", "bob"], read_users_sub: true },
-      { read_users: ["ann"] },
-      undefined,
-      "remove, open",
-    ],
-    [
-      "a new rule hides the writers above it",
-      { write_users: ["ann"], write_users_sub: true },
-      undefined,
-      { readme: "x" },
-      "open",
-    ],
-    [
-      "writers above are of their own folder only",
-      { write_users: ["ann"] },
-      undefined,
-      { readme: "x" },
-      "",
-    ],
-    [
-      "a new rule shows what is hidden above and below",
-      { hide: "^secret$", h_sub: true },
-      undefined,
-      { readme: "x" },
-      "open",
-    ],
-    [
-      "a new rule hides the same and more",
-      { hide: "^secret$", h_sub: true },
-      undefined,
-      { hide: "^secret$\nb", h_sub: true },
-      "",
-    ],
-    [
-      "a new rule makes its hidden folder reachable",
-      { hide: "^sub$" },
-      undefined,
-      { readme: "x" },
-      "open",
-    ],
-    ["another folder is hidden", { hide: "^other$" }, undefined, { readme: "x" }, ""],
+    ["it is removed below the same limit", LOCKED, { password: "q" }, undefined, "remove"],
+    ["a rule without password is removed below one", LOCKED, TEXT, undefined, "remove"],
+    ["a new rule hides the readers above it", readersBelow("ann"), undefined, TEXT, "open"],
+    ["a new one has fewer", readersBelow("ann", "bob"), undefined, readersBelow("ann"), ""],
+    ["a new one has other readers", readersBelow("ann"), undefined, readersBelow("bob"), "open"],
+    ["fewer are removed", readersBelow("ann", "bob"), readers("ann"), undefined, "remove, open"],
+    ["a new rule hides the writers above it", writersBelow, undefined, TEXT, "open"],
+    ["writers above are of their own folder only", writers, undefined, TEXT, ""],
+    ["a new rule shows what is hidden above and below", HIDDEN, undefined, TEXT, "open"],
+    ["a new rule hides the same and more", HIDDEN, undefined, MORE_HIDDEN, ""],
+    ["a new rule makes its folder reachable", { hide: "^sub$" }, undefined, TEXT, "open"],
+    ["another folder is hidden", { hide: "^other$" }, undefined, TEXT, ""],
     ["a new rule lets everybody write", {}, undefined, { write: true }, "open"],
+    ["a rule that forbids writing is removed", openToAll, TEXT, undefined, "remove, open"],
+    ["everybody may write below already", openToAll, undefined, openToAll, ""],
     [
-      "a rule that forbids writing is removed",
-      { write: true, w_sub: true },
-      { readme: "x" },
-      undefined,
-      "remove, open",
-    ],
-    [
-      "everybody may write below already",
-      { write: true, w_sub: true },
-      undefined,
-      { write: true, w_sub: true },
-      "",
-    ],
-    [
-      "its password goes and the one above does not count",
-      locked,
+      "its own goes and the one above does not count",
+      LOCKED,
       { password: "q" },
-      { readme: "x" },
+      TEXT,
       "change, open",
     ],
-  ])("%s", (_when, parent, before, after, effects) => {
-    const placed = (values: Partial<RuleValues> | undefined) => values && at(values, "/films/sub");
+  ])("%s", (_what, above = {}, before, after, effects) => {
+    const placed = (values: Values) => values && at(values, "/films/sub");
     const found = effectsAmong(
       home,
       "/films/sub",
-      [at(parent), placed(before)],
-      [at(parent), placed(after)],
+      [at(above), placed(before)],
+      [at(above), placed(after)],
     );
     expect(found.map(({ action }) => action).join(", ")).toBe(effects);
   });
 
   test("also above several folders without a rule, and at the root", () => {
-    const sub = at({ readme: "x" }, "/films/a/b");
+    const sub = at(TEXT, "/films/a/b");
     for (const path of ["/films", "/"])
       expect(
-        words(effectsAmong(home, "/films/a/b", [at(locked, path)], [at(locked, path), sub])),
+        words(effectsAmong(home, "/films/a/b", [at(LOCKED, path)], [at(LOCKED, path), sub])),
       ).toBe("open /films/a/b");
-    const between = [at(locked, "/"), at({}, "/films")];
+    const between = [at(LOCKED, "/"), at({}, "/films")];
     expect(effectsAmong(home, "/films/a/b", between, [...between, sub])).toEqual([]);
   });
 });
@@ -273,17 +189,14 @@ test("a rule that moves on a server leaves its former folder open", () => {
 });
 
 test("a rule without password that moves below one with a password opens its new folder", () => {
-  const parent = rule(locked, { path: "/safe" });
-  const after = rule({ readme: "x" }, { path: "/safe/films" });
-  const before = rule({ readme: "x" });
+  const parent = rule(LOCKED, { path: "/safe" });
+  const after = rule(TEXT, { path: "/safe/films" });
+  const before = rule(TEXT);
   const moved = ["/films", "/safe/films"].flatMap((key) =>
     effectsOfRules([parent, before], [parent, after], key),
   );
   expect(words(moved)).toBe("remove /films, open /safe/films");
-  const elsewhere = rule(
-    { readme: "x" },
-    { overrides: { h: { path: "/safe/films", values: {} } } },
-  );
+  const elsewhere = rule(TEXT, { overrides: { h: { path: "/safe/films", values: {} } } });
   expect(words(effectsOfRules([parent, before], [parent, elsewhere], "/films"))).toBe(
     "remove /films, open /safe/films",
   );
@@ -291,20 +204,20 @@ test("a rule without password that moves below one with a password opens its new
 
 test("a new name of a rule changes nothing on a server where it has a path of its own", () => {
   const own = { overrides: { h: { path: "/kino", values: {} } } };
-  const before = rule(locked, own);
-  const after = rule(locked, { path: "/cinema", ...own });
+  const before = rule(LOCKED, own);
+  const after = rule(LOCKED, { path: "/cinema", ...own });
   for (const key of ["/films", "/cinema"])
     expect(effectsOfRules([before], [after], key)).toEqual([]);
 });
 
 test("a rule with a lost password counts as one with a password", () => {
   const parent = rule({ p_sub: true }, { missing: [""] });
-  const sub = rule({ readme: "x" }, { path: "/films/sub" });
+  const sub = rule(TEXT, { path: "/films/sub" });
   expect(words(effectsOfRules([parent], [parent, sub], "/films/sub"))).toBe("open /films/sub");
 });
 
 test("a rule that the server lacks is not removed, and its folder does not open", () => {
-  expect(effectsOfRules([rule(locked)], [], "/films", [home], [])).toEqual([]);
+  expect(effectsOfRules([rule(LOCKED)], [], "/films", [home], [])).toEqual([]);
 });
 
 test("a rule with tens of thousands of lines on 50 sites is compared", () => {

@@ -56,248 +56,163 @@ interface Case {
   readonly isTaken?: boolean;
 }
 
-const CASES: readonly (readonly [what: string, given: Case, does: string])[] = [
-  ["a new rule is created", { wanted: wanted("/films") }, "create"],
-  [
-    "a new rule waits where nothing may be written",
-    { wanted: wanted("/films"), facts: { isWritable: false } },
-    "record",
-  ],
-  [
-    "an equal rule of the site becomes Mooring's without a call",
-    { wanted: wanted("/films"), row: row() },
-    "record applied=1",
-  ],
+const films = (values: Partial<RuleValues> = {}, more: Partial<WantedRule> = {}) =>
+  wanted("/films", values, more);
+const FILMS = films();
+const NEW = films({ readme: "new" });
+const CHANGED = films({ readme: "new" }, { revision: 2 });
+const FOR_ANN = films({ read_users: ["ann"] });
+const FOR_BOB = films({ read_users: ["bob"] });
+const BLIND = films({ password: "p" }, { blindRevision: 2, revision: 2 });
+const ROW = row();
+const THEIRS = row({ readme: "there" });
+const KNOWN = state();
+const FLAPPING = state({ corrections: [NOW - 3, NOW - 2, NOW - 1] });
+const FAILED = state({ tried: 2, failures: 1, nextTry: NOW + 500, hindrance: "call", error: "no" });
+const REQUESTED = { isRequested: true };
+const NOT_WRITABLE = { isWritable: false };
+const NO_USERS = { hasUsers: false };
+const BROKEN_USERS = { users: undefined, usersError: "broken" };
+
+/** A rule of Mooring at the site as it is known. */
+const known = (rule: WantedRule, values: Parameters<typeof row>[0] = {}): Case => ({
+  wanted: rule,
+  row: row(values),
+  before: KNOWN,
+});
+
+test.each<[what: string, given: Case, does: string]>([
+  ["a new rule is created", { wanted: FILMS }, "create"],
+  ["it waits where nothing may be written", { wanted: FILMS, facts: NOT_WRITABLE }, "record"],
+  ["an equal rule of the site needs no call", { wanted: FILMS, row: ROW }, "record applied=1"],
   [
     "another rule of the site at its path is not overwritten",
-    { wanted: wanted("/films", { readme: "new" }), row: row({ readme: "own" }) },
+    { wanted: NEW, row: THEIRS },
     "record unmanaged differs=readme",
   ],
-  [
-    "it is on request",
-    {
-      wanted: wanted("/films", { readme: "new" }),
-      row: row({ readme: "own" }),
-      facts: { isRequested: true },
-    },
-    "update",
-  ],
-  [
-    "a changed rule is updated",
-    { wanted: wanted("/films", { readme: "new" }, { revision: 2 }), row: row(), before: state() },
-    "update",
-  ],
-  [
-    "a rule that was changed on the site is corrected",
-    { wanted: wanted("/films"), row: row({ readme: "there" }), before: state() },
-    "update drifted",
-  ],
-  [
-    "a rule that was deleted on the site is created again",
-    { wanted: wanted("/films"), before: state() },
-    "create drifted",
-  ],
+  ["it is on request", { wanted: NEW, row: THEIRS, facts: REQUESTED }, "update"],
+  ["a changed rule is updated", known(CHANGED), "update"],
+  ["a change on the site is corrected", known(FILMS, { readme: "there" }), "update drifted"],
+  ["a deletion there is reverted", { wanted: FILMS, before: KNOWN }, "create drifted"],
   [
     "a rule that is changed there again and again is left alone",
-    {
-      wanted: wanted("/films"),
-      row: row({ readme: "there" }),
-      before: state({ corrections: [NOW - 3, NOW - 2, NOW - 1] }),
-    },
+    { wanted: FILMS, row: THEIRS, before: FLAPPING },
     "record flapping differs=readme",
   ],
   [
     "a request ends this",
     {
-      wanted: wanted("/films"),
-      row: row({ readme: "there" }),
-      before: state({
-        corrections: [NOW - 3, NOW - 2, NOW - 1],
-        hindrance: "flapping",
-        error: "x",
-      }),
-      facts: { isRequested: true },
+      wanted: FILMS,
+      row: THEIRS,
+      before: { ...FLAPPING, hindrance: "flapping", error: "x" },
+      facts: REQUESTED,
     },
     "update drifted",
   ],
   [
     "a rule with a lost password is not sent: the folder would be open",
-    { wanted: wanted("/films", {}, { isIncomplete: true }) },
+    { wanted: films({}, { isIncomplete: true }) },
     "record incomplete",
   ],
   [
     "nor is an existing one updated",
-    {
-      wanted: wanted("/films", { readme: "new" }, { isIncomplete: true, revision: 2 }),
-      row: row(),
-      before: state(),
-    },
+    known({ ...CHANGED, isIncomplete: true }),
     "record incomplete differs=readme",
   ],
   [
     "a rule with an unknown user is not sent: it would admit everybody",
-    { wanted: wanted("/films", { read_users: ["ann", "bob"] }) },
+    { wanted: films({ read_users: ["ann", "bob"] }) },
     "record users",
   ],
   [
     "nor with an unknown user who may write",
-    { wanted: wanted("/films", { write_users: ["bob"] }) },
+    { wanted: films({ write_users: ["bob"] }) },
     "record users",
   ],
-  [
-    "nor on request",
-    { wanted: wanted("/films", { read_users: ["bob"] }), facts: { isRequested: true } },
-    "record users",
-  ],
+  ["nor on request", { wanted: FOR_BOB, facts: REQUESTED }, "record users"],
   [
     "nor an update",
-    {
-      wanted: wanted("/films", { read_users: ["bob"] }, { revision: 2 }),
-      row: row({ read_users: [3] }),
-      before: state(),
-    },
+    known({ ...FOR_BOB, revision: 2 }, { read_users: [3] }),
     "record users differs=read_users",
   ],
-  [
-    "a rule with users is not sent while the users of the site can't be read",
-    {
-      wanted: wanted("/films", { read_users: ["ann"] }),
-      facts: { users: undefined, usersError: "broken" },
-    },
-    "record users",
-  ],
-  [
-    "nor to a server without lists of users",
-    { wanted: wanted("/films", { read_users: ["ann"] }), facts: { hasUsers: false } },
-    "record unsupported",
-  ],
-  [
-    "a rule of known users is sent",
-    { wanted: wanted("/films", { read_users: ["ann"] }) },
-    "create",
-  ],
+  ["nor while users can't be read", { wanted: FOR_ANN, facts: BROKEN_USERS }, "record users"],
+  ["nor to a server without users", { wanted: FOR_ANN, facts: NO_USERS }, "record unsupported"],
+  ["a rule of known users is sent", { wanted: FOR_ANN }, "create"],
   [
     "users in another order are equal",
-    {
-      wanted: wanted("/films", { read_users: ["admin", "ann"] }),
-      row: row({ read_users: [3, 1] }),
-      before: state(),
-    },
+    known(films({ read_users: ["admin", "ann"] }), { read_users: [3, 1] }),
     "record applied=1",
   ],
   [
     "no users as null, as an empty list or as none are equal",
-    { wanted: wanted("/films"), row: row({ read_users: [], write_users: null }), before: state() },
+    known(FILMS, { read_users: [], write_users: null }),
     "record applied=1",
   ],
   [
     "an id without a user is kept by its number",
-    {
-      wanted: wanted("/films", { read_users: ["#12"] }),
-      row: row({ read_users: [12] }),
-      before: state(),
-    },
+    known(films({ read_users: ["#12"] }), { read_users: [12] }),
     "record applied=1",
   ],
   [
     "a number that somebody has now is nobody's rule",
-    {
-      wanted: wanted("/films", { read_users: ["#3"] }, { revision: 2 }),
-      row: row({ read_users: [3] }),
-      before: state(),
-    },
+    known(films({ read_users: ["#3"] }, { revision: 2 }), { read_users: [3] }),
     "record users differs=read_users",
   ],
   [
     "switches of users count for nothing where a server has no users",
     {
-      wanted: wanted("/films", { read_users_sub: true }),
+      wanted: films({ read_users_sub: true }),
       row: OF_ALIST,
-      before: state(),
-      facts: { hasUsers: false },
+      before: KNOWN,
+      facts: NO_USERS,
     },
     "record applied=1",
   ],
   [
     "the order of the lines of hide counts, as text",
-    { wanted: wanted("/films", { hide: "b\na" }), row: row({ hide: "a\nb" }), before: state() },
+    known(films({ hide: "b\na" }), { hide: "a\nb" }),
     "update drifted",
   ],
   [
     "a password that was set blindly counts as different until it was sent",
-    {
-      wanted: wanted("/films", { password: "p" }, { blindRevision: 2, revision: 2 }),
-      row: row({ password: "p" }),
-      before: state(),
-    },
+    known(BLIND, { password: "p" }),
     "update",
   ],
   [
     "afterwards it does not",
-    {
-      wanted: wanted("/films", { password: "p" }, { blindRevision: 2, revision: 2 }),
-      row: row({ password: "p" }),
-      before: state({ applied: 2, sent: 2 }),
-    },
+    { ...known(BLIND, { password: "p" }), before: state({ applied: 2, sent: 2 }) },
     "record applied=2",
   ],
   [
     "a failed attempt is not repeated before its time",
-    {
-      wanted: wanted("/films", { readme: "new" }, { revision: 2 }),
-      row: row(),
-      before: state({ tried: 2, failures: 1, nextTry: NOW + 500, hindrance: "call", error: "no" }),
-    },
+    { wanted: CHANGED, row: ROW, before: FAILED },
     "record call differs=readme",
   ],
   [
     "it is after a change",
-    {
-      wanted: wanted("/films", { readme: "newer" }, { revision: 3 }),
-      row: row(),
-      before: state({ tried: 2, failures: 1, nextTry: NOW + 500, hindrance: "call", error: "no" }),
-    },
+    { wanted: { ...CHANGED, revision: 3 }, row: ROW, before: FAILED },
     "update",
   ],
   [
     "it is on request, too",
-    {
-      wanted: wanted("/films", { readme: "new" }, { revision: 2 }),
-      row: row(),
-      before: state({ tried: 2, failures: 1, nextTry: NOW + 500, hindrance: "call", error: "no" }),
-      facts: { isRequested: true },
-    },
+    { wanted: CHANGED, row: ROW, before: FAILED, facts: REQUESTED },
     "update",
   ],
-  [
-    "a path that another rule of Mooring has there is not taken",
-    { wanted: wanted("/films"), isTaken: true },
-    "record taken",
-  ],
-  ["a deleted rule is deleted on the site", { row: row(), before: state() }, "delete"],
+  ["a path of another rule is not taken", { wanted: FILMS, isTaken: true }, "record taken"],
+  ["a deleted rule is deleted on the site", { row: ROW, before: KNOWN }, "delete"],
   [
     "not where nothing may be written",
-    { row: row(), before: state(), facts: { isWritable: false } },
+    { row: ROW, before: KNOWN, facts: NOT_WRITABLE },
     "record applied=1",
   ],
-  [
-    "a row that Mooring never managed stays",
-    { row: row(), before: state({ applied: 0 }) },
-    "record gone",
-  ],
-  ["a deleted rule that the site does not have is forgotten", { before: state() }, "record gone"],
+  ["a row never managed stays", { row: ROW, before: state({ applied: 0 }) }, "record gone"],
+  ["a deleted rule that the site does not have is forgotten", { before: KNOWN }, "record gone"],
   [
     "a row of a creation without a reply is Mooring's",
-    {
-      wanted: wanted("/films", { readme: "new" }),
-      row: row(),
-      before: state({ applied: 0, id: 0, creating: true }),
-    },
+    { wanted: NEW, row: ROW, before: state({ applied: 0, id: 0, creating: true }) },
     "update",
   ],
-];
-
-test.each(CASES)(
+])(
   "%s",
   (_what, { wanted: rule, row: found, before = NEW_RULE, facts: more, isTaken = false }, does) => {
     const job = { name: "/films", before, wanted: rule, row: found, isTaken };

@@ -12,7 +12,6 @@ import { SETTINGS } from "../../../src/settings/kind.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { failureOf } from "../../thrown.ts";
 import {
-  definitions,
   importSettings,
   type Parts,
   type PartsOptions,
@@ -89,13 +88,6 @@ describe("a backup imported into a new database", () => {
     expect(result).toHaveLength(from.ledger.snapshot().of(SETTINGS).size);
   });
 
-  test("restores the settings when the secrets are plain text in it", async () => {
-    const from = await site();
-    const to = await testParts(newPath());
-    await imported(to, await exported(from, { mode: "clear" }), { includeServerOwn: true });
-    expect(shown(to)).toEqual(shown(from));
-  });
-
   test("leaves the secrets unchanged when it has none", async () => {
     const from = await site();
     const backup = await exported(from, { mode: "omit" });
@@ -119,15 +111,6 @@ describe("a backup imported into a new database", () => {
     expect(shown(to)).toEqual(shown(from));
   });
 
-  test("changes nothing the second time", async () => {
-    const from = await site();
-    const backup = await exported(from, { mode: "clear" });
-    const { revision: before } = from.ledger.snapshot();
-    const { result, revision } = await imported(from, backup, { includeServerOwn: true });
-    expect(revision).toBe(before);
-    expect(new Set(Object.values(outcomes(result)))).toEqual(new Set(["unchanged"]));
-  });
-
   test("is one revision, whose history has no secrets", async () => {
     const to = await testParts(newPath());
     await imported(to, await exported(await site(), { mode: "clear" }));
@@ -138,15 +121,6 @@ describe("a backup imported into a new database", () => {
 
 describe("an import", () => {
   const item = (key: string, value: string) => ({ key, value });
-
-  test("in a dry run reports the effect on each setting and changes nothing", async () => {
-    const to = await testParts(newPath());
-    const backup = await exported(await site(), { mode: "clear" });
-    const dry = await imported(to, backup, { dryRun: true });
-    expect(to.ledger.snapshot().revision).toBe(0);
-    const done = await imported(to, backup);
-    expect(done.result).toEqual(dry.result);
-  });
 
   test("with a refused value saves nothing and names every refused setting", async () => {
     const to = await testParts(newPath());
@@ -173,32 +147,6 @@ describe("an import", () => {
     expect(to.settings.get("token").value).toBe(token);
     expect(result[1]).toMatchObject({ name: "token", outcome: "skipped" });
     expect(String(result[1]?.note)).not.toContain("short");
-  });
-
-  test("leaves managed settings unchanged", async () => {
-    const managedBy = (key: string) => (key === "logo" ? "the file x.yaml" : undefined);
-    const to = await testParts(newPath(), { managedBy });
-    const { result } = await imported(to, [item("logo", "/other.png"), item("site_title", "x")]);
-    expect(result).toMatchObject([
-      {
-        name: "logo",
-        outcome: "skipped",
-        note: expect.sentence(/^is managed by the file x\.yaml$/),
-      },
-      { name: "site_title", outcome: "changed" },
-    ]);
-  });
-
-  test("changes only the value of a deprecated setting, and warns", async () => {
-    const path = newPath();
-    const old = definitions.map((one) => (one.key === "logo" ? { ...one, key: "old" } : one));
-    await save(await testParts(path, { definitions: old }), { old: "/a.png" });
-    const to = await testParts(path);
-    const same = { ...item("old", "/a.png"), type: "string", flag: FLAG.public, help: "sent" };
-    expect((await imported(to, [same])).result).toMatchObject([{ outcome: "unchanged" }]);
-    const { result } = await imported(to, [{ ...same, value: "/b.png" }]);
-    expect(result).toMatchObject([{ outcome: "changed" }]);
-    expect(to.settings.get("old")).toMatchObject({ value: "/b.png", flag: FLAG.deprecated });
   });
 
   test("may have more settings than a save", async () => {

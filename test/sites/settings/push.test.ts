@@ -19,14 +19,32 @@ const row = (key: string, value: string, group = 1): SiteRow => ({
 const failure = (kind: SiteFailureKind): SiteFailure =>
   new SiteFailure(kind, message("NO_ANSWER"), { code: kind === "refused" ? 500 : 0 });
 
+/** Side effects of a save; may throw before or after storing. @param at number of the save. */
+type Save = (rows: readonly SiteRow[], store: () => void, at: number) => void;
+
 interface Options {
-  /** Side effects of a save; may throw before or after storing. @param at number of the save. */
-  readonly onSave?: (rows: readonly SiteRow[], store: () => void, at: number) => void;
+  readonly onSave?: Save;
   readonly groups?: Readonly<Record<string, number>>;
   readonly secrets?: readonly string[];
   /** Group in which a list has a key, in place of its own. */
   readonly moved?: Readonly<Record<string, number>>;
 }
+
+/** @returns a save that fails where `fails` says so, and stores otherwise. */
+const failing =
+  (kind: SiteFailureKind, fails: (first: SiteRow, rows: readonly SiteRow[]) => boolean): Save =>
+  (rows, store) => {
+    if (fails(rows[0] as SiteRow, rows)) throw failure(kind);
+    store();
+  };
+
+/** @returns a save that stores other values than those that are sent. */
+const rewriting =
+  (make: (value: string, at: number) => string | undefined): Save =>
+  (rows, store, at) => {
+    for (const one of rows) Object.assign(one, { value: make(one.value, at) });
+    store();
+  };
 
 /** A site in memory that stores saved values, and a push of values to it. */
 async function pushed(before: Values, values: Values, options: Options = {}) {
@@ -122,12 +140,7 @@ describe("a refused value", () => {
     const { saves, results, outcomes } = await pushed(
       { a: "", b: "", c: "" },
       { a: "1", b: "2", c: "3" },
-      {
-        onSave: (rows, store) => {
-          if (rows.some(({ key }) => key === "b")) throw failure("refused");
-          store();
-        },
-      },
+      { onSave: failing("refused", (_, rows) => rows.some(({ key }) => key === "b")) },
     );
     expect(saves).toEqual(["a=1,b=2,c=3", "a=1", "b=2", "c=3"]);
     expect(outcomes).toEqual({ a: "applied", b: "refused", c: "applied" });
@@ -136,9 +149,7 @@ describe("a refused value", () => {
   });
 
   test("that is the only one is not sent again", async () => {
-    const onSave = () => {
-      throw failure("refused");
-    };
+    const onSave = failing("refused", () => true);
     const { saves, outcomes } = await pushed({ a: "" }, { a: "1" }, { onSave });
     expect([saves, outcomes]).toEqual([["a=1"], { a: "refused" }]);
   });
@@ -164,24 +175,12 @@ describe("a refused value", () => {
     const { saves, outcomes } = await pushed(
       { search_index: "none", default_role: "1", privacy_regs: "" },
       { search_index: "bleve", default_role: "2", privacy_regs: "x" },
-      {
-        onSave: (rows, store) => {
-          if (rows[0]?.value === "bleve" || rows[0]?.value === "x") throw failure("refused");
-          store();
-        },
-      },
+      { onSave: failing("refused", ({ value }) => value === "bleve" || value === "x") },
     );
-    expect(saves).toEqual([
-      "privacy_regs=x",
-      "search_index=bleve",
-      "search_index=none",
-      "default_role=2",
-    ]);
-    expect(outcomes).toEqual({
-      search_index: "refused",
-      default_role: "applied",
-      privacy_regs: "refused",
-    });
+    const index = ["search_index=bleve", "search_index=none"];
+    expect(saves).toEqual(["privacy_regs=x", ...index, "default_role=2"]);
+    const refused = { search_index: "refused", privacy_regs: "refused" };
+    expect(outcomes).toEqual({ ...refused, default_role: "applied" });
   });
 });
 
@@ -224,11 +223,7 @@ describe("a call without a reply", () => {
     const { saves, outcomes } = await pushed(
       { privacy_regs: "", default_role: "" },
       { privacy_regs: "1", default_role: "2" },
-      {
-        onSave: () => {
-          throw failure("silent");
-        },
-      },
+      { onSave: failing("silent", () => true) },
     );
     expect(saves).toEqual(["privacy_regs=1"]);
     expect(outcomes).toEqual({ privacy_regs: "unknown", default_role: "unknown" });
@@ -246,13 +241,6 @@ describe("a call without a reply", () => {
 });
 
 describe("a site that has another value", () => {
-  const kept = () => undefined;
-  const rewriting =
-    (make: (value: string) => string) => (rows: readonly SiteRow[], store: () => void) => {
-      for (const one of rows) Object.assign(one, { value: make(one.value) });
-      store();
-    };
-
   test("may have rewritten the sent one, for keys with that behavior", async () => {
     const onSave = rewriting((value) => `${value}!`);
     const { results, saves } = await pushed({ logo: "0" }, { logo: "1" }, { onSave });
@@ -265,19 +253,15 @@ describe("a site that has another value", () => {
     ["after the second one: it is a difference", ["1!", "theirs"], "overtaken"],
     ["after both, with two values: it is a difference", ["theirs", "theirs too"], "overtaken"],
   ])("may have it from another client, and not rewritten (%s)", async (_when, saved, outcome) => {
-    const onSave = (rows: readonly SiteRow[], store: () => void, at: number) => {
-      for (const one of rows) Object.assign(one, { value: saved[at - 1] });
-      store();
-    };
+    const onSave = rewriting((_, at) => saved[at - 1]);
     const { outcomes } = await pushed({ logo: "0" }, { logo: "1" }, { onSave });
     expect(outcomes).toEqual({ logo: outcome });
   });
 
   test("may have it from another client, when no second save was possible", async () => {
-    const onSave = (rows: readonly SiteRow[], store: () => void) => {
+    const onSave: Save = (rows, store, at) => {
       if (rows[0]?.key === "default_role") throw failure("silent");
-      for (const one of rows) Object.assign(one, { value: "theirs" });
-      store();
+      rewriting(() => "theirs")(rows, store, at);
     };
     const values = { logo: "1", default_role: "2" };
     const { outcomes } = await pushed({ logo: "0", default_role: "1" }, values, { onSave });
@@ -285,25 +269,20 @@ describe("a site that has another value", () => {
   });
 
   test("may differ by white space alone, if it has no meaning", async () => {
-    const onSave = rewriting((value) => value.trim());
-    const policy = "multipart_chunk_size";
-    expect((await pushed({ [policy]: "0" }, { [policy]: "1 " }, { onSave })).outcomes).toEqual({
-      [policy]: "applied",
-    });
-    const other = rewriting(() => "9");
-    expect(
-      (await pushed({ [policy]: "0" }, { [policy]: "1" }, { onSave: other })).outcomes,
-    ).toEqual({ [policy]: "overtaken" });
-    expect((await pushed({ a: "0" }, { a: "1 " }, { onSave })).outcomes).toEqual({
-      a: "overtaken",
-    });
+    const outcome = async (key: string, value: string, make: (value: string) => string) =>
+      (await pushed({ [key]: "0" }, { [key]: value }, { onSave: rewriting(make) })).outcomes[key];
+    const trim = (value: string) => value.trim();
+    expect(await outcome("multipart_chunk_size", "1 ", trim)).toBe("applied");
+    expect(await outcome("multipart_chunk_size", "1", () => "9")).toBe("overtaken");
+    expect(await outcome("a", "1 ", trim)).toBe("overtaken");
   });
 
   test("may have kept its own, after two saves", async () => {
-    const values = { a: "1", b: "2" };
-    const { saves, outcomes } = await pushed({ a: "0", b: "0" }, values, { onSave: kept });
+    const onSave = () => undefined;
+    const { saves, results } = await pushed({ a: "0", b: "0" }, { a: "1", b: "2" }, { onSave });
     expect(saves).toEqual(["a=1,b=2", "a=1", "b=2"]);
-    expect(outcomes).toEqual({ a: "refused", b: "refused" });
+    const reason = expect.sentence(/^the site accepted the save but kept its value$/);
+    expect(results).toMatchObject(["a", "b"].map((key) => ({ key, outcome: "refused", reason })));
   });
 
   test("may have stored an earlier save late: the second one counts", async () => {
