@@ -115,7 +115,6 @@ describe("the kind of a backup", () => {
   test.each([
     "{}",
     "[1]",
-    "[]",
     "null",
     "5",
     '"x"',
@@ -126,6 +125,14 @@ describe("the kind of a backup", () => {
   ])("%s is refused", async (text) => {
     expect((await failureOf(() => readText(text))).code).toBe(Code.InvalidArgument);
   });
+
+  test.each(["[]", '{"storages":[]}', '{"data":{"content":[],"total":0}}'])(
+    "%s without an entry is refused with the reason",
+    async (text) => {
+      const failure = await failureOf(() => readText(text));
+      expect(failure.message).toContain("the lists of this backup are empty");
+    },
+  );
 
   test("malformed JSON is reported by line and column, without the text around it", async () => {
     const failure = await failureOf(() => readText('{\n "token": "hidden-secret" oops }'));

@@ -1,13 +1,10 @@
 import { rm } from "node:fs/promises";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Service, startService } from "./service.ts";
+import { expect, test } from "vitest";
+import { startedForEach } from "../started.ts";
+import { startService } from "./service.ts";
 import { startWatching } from "./watching.ts";
 
-let service: Service;
-beforeEach(async () => {
-  service = await startService();
-});
-afterEach(() => service.remove());
+const service = startedForEach(() => startService());
 
 const follow = (...args: string[]) =>
   startWatching(["audit", "list", "--follow", ...args], service.env);

@@ -1,25 +1,21 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo, Server } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createServer as createTlsServer } from "node:tls";
 import { create } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { GetSettingResponseSchema } from "../../gen/mooring/v1/setting_service_pb.js";
 import { readServiceAddress } from "../../src/cli/connection.ts";
+import { startedForAll } from "../started.ts";
+import { newFolder } from "../store/folder.ts";
 import { failure, startFake } from "./fake-service.ts";
 import { startService } from "./service.ts";
 import { run } from "./world.ts";
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "mooring-cli-"));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = startedForAll(newFolder);
 
 describe("the service address", () => {
   const read = (flag?: string, variable?: string, env = {}, anonymous = false) =>
@@ -106,13 +102,13 @@ describe("the token", () => {
   });
 
   test("is read from a file, and a flag precedes any variable", async () => {
-    await writeFile(join(folder, "token"), "from-the-file\n");
+    await writeFile(folder.at("token"), "from-the-file\n");
     const fake = await startFake({
       getSetting: () => failure(status.UNAUTHENTICATED, "the admin token is wrong"),
     });
     const env = { MOORING_ADDRESS: fake.address, MOORING_TOKEN: "from-the-variable" };
     const args = ["get", "site_title", "--token-file", "token"];
-    const { code, err } = await run(args, { env, cwd: folder });
+    const { code, err } = await run(args, { env, cwd: folder.path });
     fake.stop();
     expect(code).toBe(5);
     expect(err).toContain(`${fake.address} refused the token of --token-file "token"`);
@@ -217,7 +213,7 @@ describe("a service that cannot be reached", () => {
 });
 
 test("a service on a Unix socket is called there", async () => {
-  const socket = join(folder, "mooring.sock");
+  const socket = folder.at("mooring.sock");
   const service = await startService({ MOORING_GRPC_LISTEN: `unix:${socket}` });
   const env = { MOORING_ADDRESS: `unix:${socket}` };
   const { code, out } = await service.cli(["get", "site_title"], { env });

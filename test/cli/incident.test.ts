@@ -1,26 +1,27 @@
 import { writeFile } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { durationText } from "../../src/cli/day-strip.ts";
-import { type StandIn, startStandIn } from "../sites/stand-in.ts";
-import { service, useService } from "./service.ts";
+import { startStandIn } from "../sites/stand-in.ts";
+import { startedForAll } from "../started.ts";
+import { addSite, service, useService } from "./service.ts";
 
 useService({ MOORING_WEBHOOK_TARGETS: "any" });
 
-let site: StandIn;
-let target: Server;
+const site = startedForAll(() => startStandIn());
+const target = startedForAll(() =>
+  createServer((request, response) => {
+    request.resume();
+    response.writeHead(status).end();
+  }),
+);
 let urlFile: string;
 let status = 204;
 
 beforeAll(async () => {
-  target = createServer((request, response) => {
-    request.resume();
-    response.writeHead(status).end();
-  });
   await new Promise<void>((resolve) => target.listen(0, "127.0.0.1", resolve));
-  site = await startStandIn();
   site.mounts.push({
     id: 1,
     mount_path: "/films",
@@ -30,18 +31,11 @@ beforeAll(async () => {
     addition: "{}",
   });
   urlFile = join(service.folder, "url");
-  const tokenFile = join(service.folder, "site-token");
   await writeFile(urlFile, `http://127.0.0.1:${(target.address() as AddressInfo).port}/key\n`);
-  await writeFile(tokenFile, site.token());
-  await service.cli(["site", "add", "one", site.url, "--site-token-file", tokenFile]);
+  await addSite("one", site);
   await vi.waitFor(async () => expect((await service.cli(["incident", "list"])).out).not.toBe(""), {
     timeout: 60_000,
   });
-});
-
-afterAll(async () => {
-  await site.stop();
-  target.close();
 });
 
 const incident = (...args: string[]) => service.cli(["incident", ...args]);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
-import { cli, service, useService } from "./service.ts";
+import { addSite, cli, service, useService } from "./service.ts";
 
 useService();
 const home = startedForAll(startWholeSite);
@@ -13,9 +13,8 @@ const terminal = (...answers: string[]) => ({ terminal: 80, answers });
 
 beforeEach(async () => {
   if ((await cli(["site", "check", "home"])).code !== 0) {
-    for (const [name, { url, token }] of Object.entries({ home, pier })) {
-      await writeFile(join(service.folder, `${name}.token`), token());
-      await cli(["site", "add", name, url, "--site-token-file", `${name}.token`]);
+    for (const [name, site] of Object.entries({ home, pier })) {
+      await addSite(name, site);
       await cli(["site", "sync", name, "--yes"]);
     }
     await cli(["site", "set", "home", "mode=follow"]);

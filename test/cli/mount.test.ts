@@ -1,18 +1,16 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
-import { service, TOKEN, useService } from "./service.ts";
+import { beforeAll, expect, test } from "vitest";
+import { startWholeSite } from "../mounts/whole-site.ts";
+import { startedForAll } from "../started.ts";
+import { addSite, service, useService } from "./service.ts";
 
 useService();
 
-let harbour: WholeSite;
-let quay: WholeSite;
+const harbour = startedForAll(startWholeSite);
+const quay = startedForAll(startWholeSite);
 
 beforeAll(async () => {
-  [harbour, quay] = await Promise.all([startWholeSite(), startWholeSite()]);
-  await writeFile(join(service.folder, "harbour.token"), harbour.token());
-  await writeFile(join(service.folder, "quay.token"), quay.token());
   for (const [path, root] of [
     ["/films", "/srv/films"],
     ["/books", "/srv/books"],
@@ -29,21 +27,17 @@ beforeAll(async () => {
     });
 });
 
-afterAll(async () => {
-  await Promise.all([harbour.stop(), quay.stop()]);
-});
-
 const mount = (...args: string[]) => service.cli(["mount", ...args]);
 const site = (...args: string[]) => service.cli(["site", ...args]);
 
 test("a server is cloned by the commands of docs/mounts.md", async () => {
   expect(await mount("list")).toMatchObject({ code: 0, out: "" });
-  await site("add", "harbour", harbour.url, "--site-token-file", "harbour.token");
+  await addSite("harbour", harbour);
   const dry = await mount("adopt", "harbour", "--dry-run");
   expect(dry.out).toBe("films: created\nbooks: created\n");
   expect((await mount("list")).out).toBe("");
   expect((await mount("adopt", "harbour", "--yes")).out).toBe("films: created\nbooks: created\n");
-  await site("add", "quay", quay.url, "--site-token-file", "quay.token");
+  await addSite("quay", quay);
   expect((await mount("set", "films", "sites=all")).out).toBe("films: changed (sites)\n");
   const own = await mount("set", "films", "root_folder_path@quay=/mnt/films");
   expect(own.out).toBe("films: changed (overrides.quay)\n");
@@ -160,28 +154,6 @@ test("a mount is named by its path, and has a readable name in any script", asyn
   expect((await mount("set", "/本机存储", "remark=x")).out).toBe("本机存储: changed (remark)\n");
   expect((await mount("delete", "/本机存储", "--yes")).code).toBe(0);
   expect((await mount("get", "本机存储")).code).toBe(3);
-});
-
-test("an import of a document without mounts is reported", async () => {
-  for (const document of [[], { storages: [] }, { data: { content: [], total: 0 } }]) {
-    await writeFile(join(service.folder, "empty.json"), JSON.stringify(document));
-    const read = await mount("import", "empty.json");
-    expect(read).toMatchObject({ code: 4, out: "" });
-    expect(read.err).toContain("the lists of this backup are empty");
-    const reply = await fetch(`http://${service.address}/api/admin/backup/import`, {
-      method: "POST",
-      headers: {
-        authorization: TOKEN,
-        "content-type": "application/json",
-        "accept-language": "zh-CN",
-      },
-      body: JSON.stringify({ document: Array.isArray(document) ? { storages: [] } : document }),
-    });
-    expect(reply.headers.get("error-reason")).toBe("DOCUMENT_EMPTY");
-    const text = await reply.text();
-    expect(text).toContain("the lists of this backup are empty");
-    expect(text).toContain("没有可导入的内容");
-  }
 });
 
 test("wrong values are named as they are given", async () => {

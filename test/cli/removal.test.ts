@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { startStandIn } from "../sites/stand-in.ts";
 import { startedForAll } from "../started.ts";
-import { cli, useService } from "./service.ts";
+import { addSite, cli, useService } from "./service.ts";
 
 useService();
 const home = startedForAll(() => startStandIn());
@@ -52,7 +52,7 @@ const REMOVALS: readonly (readonly [args: readonly string[], show: readonly stri
 test.each(REMOVALS)(
   "%j without a terminal changes nothing unless --yes is given",
   async (args, show) => {
-    await cli(["site", "add", "home", home.url, "--site-token-file", "-"], { stdin: home.token() });
+    await addSite("home", home);
     const before = await cli(show);
     const ended = await cli(args, { stdin: "another-token-of-32-characters-000000\n" });
     expect(ended).toMatchObject({

@@ -1,23 +1,19 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type StandIn, startStandIn } from "../sites/stand-in.ts";
-import { service, useService } from "./service.ts";
+import { beforeAll, expect, test } from "vitest";
+import { startStandIn } from "../sites/stand-in.ts";
+import { startedForAll } from "../started.ts";
+import { addSite, service, useService } from "./service.ts";
 
 useService();
 
-let site: StandIn;
+const site = startedForAll(() => startStandIn());
 
 beforeAll(async () => {
-  site = await startStandIn();
-  const tokenFile = join(service.folder, "site-token");
-  await writeFile(tokenFile, `${site.token()}\n`);
-  await service.cli(["site", "add", "home", site.url, "--site-token-file", tokenFile]);
+  await addSite("home", site);
   await writeFile(join(service.folder, "password"), "pass-word-7\n");
 });
-
-afterAll(() => site.stop());
 
 const cli = (...args: string[]) => service.cli(["rule", ...args]);
 const there = (path: string) => site.rules.at(path);

@@ -36,6 +36,10 @@ export let service: Service;
 /** Runs a command against it. */
 export const cli: Service["cli"] = (args, options) => service.cli(args, options);
 
+/** Adds a server as a site of it. */
+export const addSite = (name: string, site: { readonly url: string; token(): string }) =>
+  cli(["site", "add", name, site.url, "--site-token-file", "-"], { stdin: site.token() });
+
 /** Starts a service before the tests of a file, and removes it after them. */
 export function useService(env?: Record<string, string>): void {
   beforeAll(async () => {

@@ -4,7 +4,7 @@ import { Writable } from "node:stream";
 import { expect, test } from "vitest";
 import { startStandIn } from "../sites/stand-in.ts";
 import { startedForEach } from "../started.ts";
-import { service, TOKEN, useService } from "./service.ts";
+import { addSite, service, TOKEN, useService } from "./service.ts";
 import { closedPipe } from "./world.ts";
 
 useService();
@@ -62,10 +62,8 @@ test.each(unwritten)("the key of a webhook is reported as lost %s", async (...on
 
 async function addSites(): Promise<void> {
   for (const [name, site] of Object.entries({ home, hut })) {
-    const file = join(service.folder, `token-${name}`);
-    await writeFile(file, site.token());
     await service.cli(["site", "remove", name, "--yes"]);
-    await service.cli(["site", "add", name, site.url, "--site-token-file", file]);
+    await addSite(name, site);
   }
   home.users.add({ username: "ann" });
 }

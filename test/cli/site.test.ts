@@ -1,25 +1,16 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type StandIn, startStandIn } from "../sites/stand-in.ts";
-import { service, useService } from "./service.ts";
+import { expect, test } from "vitest";
+import { startStandIn } from "../sites/stand-in.ts";
+import { startedForAll } from "../started.ts";
+import { addSite, service, useService } from "./service.ts";
 import { startWatching } from "./watching.ts";
 
 useService();
 
-let site: StandIn;
-let tokenFile: string;
-
-beforeAll(async () => {
-  site = await startStandIn();
-  tokenFile = join(service.folder, "site-token");
-  await writeFile(tokenFile, `${site.token()}\n`);
-});
-
-afterAll(() => site.stop());
-
+const site = startedForAll(() => startStandIn());
 const cli = (...args: string[]) => service.cli(["site", ...args]);
-const add = (...args: string[]) => cli("add", ...args, "--site-token-file", tokenFile);
+const add = (name: string, url: string) => addSite(name, { url, token: () => site.token() });
 
 test("the list is empty at first", async () => {
   expect(await cli("list")).toMatchObject({ code: 0, out: "" });

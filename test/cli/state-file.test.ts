@@ -1,25 +1,15 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of a file
 // The commands plan, apply and export --as-file.
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Service, startService } from "./service.ts";
+import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startedForEach } from "../started.ts";
+import { newFolder } from "../store/folder.ts";
+import { startService } from "./service.ts";
 import { closedPipe } from "./world.ts";
 
-let folder: string;
-let service: Service;
-const cli = (...args: string[]) => service.cli(args, { cwd: folder });
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "mooring-plan-"));
-  service = await startService();
-});
-
-afterEach(async () => {
-  await service.remove();
-  await rm(folder, { recursive: true });
-});
+const folder = startedForEach(newFolder);
+const service = startedForEach(() => startService());
+const cli = (...args: string[]) => service.cli(args, { cwd: folder.path });
 
 const WHOLE = `version: 1
 settings:
@@ -36,13 +26,13 @@ principals:
 `;
 
 async function write(text = WHOLE): Promise<void> {
-  await writeFile(join(folder, "aria2"), "secret-of-aria2\n");
-  await writeFile(join(folder, "state.yaml"), text);
+  await writeFile(folder.at("aria2"), "secret-of-aria2\n");
+  await writeFile(folder.at("state.yaml"), text);
 }
 
 describe("without a reader of the output", () => {
   const unread = async (...args: string[]) =>
-    (await service.cli(args, { cwd: folder, world: { stdout: closedPipe() } })).code;
+    (await service.cli(args, { cwd: folder.path, world: { stdout: closedPipe() } })).code;
 
   test("commands do all of their work, and keep their exit codes", async () => {
     await write();
@@ -62,7 +52,7 @@ describe("without a reader of the output", () => {
       version: 1,
       mounts: [{ ...dav, config: { vendor: "other", address: "http://x", username: "a" } }],
     };
-    await writeFile(join(folder, "archive.json"), JSON.stringify(archive));
+    await writeFile(folder.at("archive.json"), JSON.stringify(archive));
     expect(await unread("import", "archive.json", "--yes")).toBe(4);
     expect((await cli("mount", "get", "dav")).code).toBe(0);
   });
@@ -136,8 +126,8 @@ describe("an invalid file changes nothing and is explained by line", () => {
 });
 
 test("files of settings and of mounts are planned as well", async () => {
-  await writeFile(join(folder, "settings.yaml"), "settings:\n  site_title: One\n");
-  await writeFile(join(folder, "mounts.yaml"), "mounts: {}\n");
+  await writeFile(folder.at("settings.yaml"), "settings:\n  site_title: One\n");
+  await writeFile(folder.at("mounts.yaml"), "mounts: {}\n");
   expect((await cli("plan", "settings.yaml")).code).toBe(2);
   expect((await cli("plan", "mounts.yaml")).code).toBe(0);
 });
@@ -147,34 +137,31 @@ test("export --as-file writes a file that equals the service, with its secrets o
   await cli("apply", "state.yaml");
   const bare = await cli("export", "--as-file", "--output", "bare.yaml");
   expect(bare.err).toContain("put the value into secrets/settings.aria2_secret");
-  expect(await readFile(join(folder, "bare.yaml"), "utf8")).toContain(
+  expect(await readFile(folder.at("bare.yaml"), "utf8")).toContain(
     "aria2_secret: ${file:secrets/settings.aria2_secret}",
   );
   // The default of a secret setting is public, and no file has it.
   expect(bare.err).not.toContain("qbittorrent_url");
-  expect(await readFile(join(folder, "bare.yaml"), "utf8")).not.toContain("qbittorrent_url");
+  expect(await readFile(folder.at("bare.yaml"), "utf8")).not.toContain("qbittorrent_url");
   const all = (await cli("export", "--as-file", "--all")).out;
   expect(all).toContain("qbittorrent_url: http://admin:adminadmin@localhost:8080/");
   const whole = await cli("export", "whole.yaml", "--as-file", "--secrets-dir", "kept");
   expect(whole).toMatchObject({ code: 0, err: "" });
-  const files = await readdir(join(folder, "kept"));
+  const files = await readdir(folder.at("kept"));
   expect(files).toEqual(["settings.aria2_secret"]);
-  const { mode } = await stat(join(folder, "kept", "settings.aria2_secret"));
+  const { mode } = await stat(folder.at("kept", "settings.aria2_secret"));
   expect(mode & 0o777).toBe(0o600);
   expect((await cli("plan", "whole.yaml")).code).toBe(0);
   const other = await startService();
-  try {
-    const run = (...args: string[]) => other.cli(args, { cwd: folder });
-    expect((await run("plan", "whole.yaml")).code).toBe(2);
-    expect(await run("apply", "whole.yaml")).toMatchObject({ code: 0 });
-    expect((await run("plan", "whole.yaml")).code).toBe(0);
-    expect((await run("get", "aria2_secret", "--reveal")).out).toBe("secret-of-aria2\n");
-  } finally {
-    await other.remove();
-  }
+  onTestFinished(other.remove);
+  const run = (...args: string[]) => other.cli(args, { cwd: folder.path });
+  expect((await run("plan", "whole.yaml")).code).toBe(2);
+  expect(await run("apply", "whole.yaml")).toMatchObject({ code: 0 });
+  expect((await run("plan", "whole.yaml")).code).toBe(0);
+  expect((await run("get", "aria2_secret", "--reveal")).out).toBe("secret-of-aria2\n");
   // An existing file is not replaced.
   expect((await cli("export", "whole.yaml", "--as-file")).code).toBe(4);
-  await chmod(join(folder, "kept"), 0o700);
+  await chmod(folder.at("kept"), 0o700);
 });
 
 test("an exported file with values of a server that Mooring refuses equals the service; other wrong values are refused", async () => {
@@ -186,31 +173,28 @@ test("an exported file with values of a server that Mooring refuses equals the s
   ];
   const strange = { webdav_policy: "", cache_expiration: 30, order_by: "colour" };
   await writeFile(
-    join(folder, "storages.json"),
+    folder.at("storages.json"),
     JSON.stringify({ settings: [], storages: [{ ...row, ...strange }], metas }),
   );
   const imported = await cli("import", "storages.json", "--yes", "--accept-loss");
   expect(imported.out).toContain("taken as it is");
   expect(await cli("export", "whole.yaml", "--as-file")).toMatchObject({ code: 0 });
-  const text = await readFile(join(folder, "whole.yaml"), "utf8");
+  const text = await readFile(folder.at("whole.yaml"), "utf8");
   expect(text).toContain('webdav_policy: ""');
   const plan = await cli("plan", "whole.yaml");
   expect(plan).toMatchObject({ code: 0, err: "" });
   const other = await startService();
-  try {
-    const run = (...args: string[]) => other.cli(args, { cwd: folder });
-    const planned = await run("plan", "whole.yaml");
-    expect(planned).toMatchObject({ code: 2, err: "" });
-    expect(planned.out).toContain("taken as it is");
-    expect(await run("apply", "whole.yaml", "--yes")).toMatchObject({ code: 0 });
-    expect((await run("plan", "whole.yaml")).code).toBe(0);
-    await run("export", "again.yaml", "--as-file");
-    expect(await readFile(join(folder, "again.yaml"), "utf8")).toBe(text);
-  } finally {
-    await other.remove();
-  }
+  onTestFinished(other.remove);
+  const run = (...args: string[]) => other.cli(args, { cwd: folder.path });
+  const planned = await run("plan", "whole.yaml");
+  expect(planned).toMatchObject({ code: 2, err: "" });
+  expect(planned.out).toContain("taken as it is");
+  expect(await run("apply", "whole.yaml", "--yes")).toMatchObject({ code: 0 });
+  expect((await run("plan", "whole.yaml")).code).toBe(0);
+  await run("export", "again.yaml", "--as-file");
+  expect(await readFile(folder.at("again.yaml"), "utf8")).toBe(text);
   const changed = text.replace("order_by: colour", "order_by: taste").replace("two(", "three(");
-  await writeFile(join(folder, "edited.yaml"), changed);
+  await writeFile(folder.at("edited.yaml"), changed);
   const edited = await cli("plan", "edited.yaml");
   expect(edited.code).toBe(1);
   expect(edited.err).toContain("books.members.order_by");
@@ -228,20 +212,20 @@ test("plan, apply and export --as-file work on a database without a service", as
   const { out } = await offline("export", "--as-file");
   expect(out).toContain("site_title: Harbour");
   // What a file of the service declares is skipped, and said to be applied by the service.
-  await writeFile(join(folder, "own.yaml"), "settings:\n  site_title: Own\n");
+  await writeFile(folder.at("own.yaml"), "settings:\n  site_title: Own\n");
   const managed = await service.cli(["apply", "state.yaml", "--database", service.database], {
-    cwd: folder,
-    env: { MOORING_STATE_FILE: join(folder, "own.yaml") },
+    cwd: folder.path,
+    env: { MOORING_STATE_FILE: folder.at("own.yaml") },
   });
   expect(managed.code).toBe(0);
-  await writeFile(join(folder, "state.yaml"), WHOLE.replace("Harbour", "Another"));
+  await writeFile(folder.at("state.yaml"), WHOLE.replace("Harbour", "Another"));
   const refused = await service.cli(["apply", "state.yaml", "--database", service.database], {
-    cwd: folder,
-    env: { MOORING_STATE_FILE: join(folder, "own.yaml") },
+    cwd: folder.path,
+    env: { MOORING_STATE_FILE: folder.at("own.yaml") },
   });
   expect(refused.code).toBe(4);
   expect(refused.err).toContain(
-    `is managed by the state file ${join(folder, "own.yaml")}, which the service applies at its start`,
+    `is managed by the state file ${folder.at("own.yaml")}, which the service applies at its start`,
   );
   await service.start();
 });

@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type StandIn, startStandIn } from "../sites/stand-in.ts";
+import { startStandIn } from "../sites/stand-in.ts";
 import { startedForEach } from "../started.ts";
-import { service, useService } from "./service.ts";
+import { addSite, service, useService } from "./service.ts";
 
 useService();
 
@@ -23,11 +23,9 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  for (const [name, site] of Object.entries({ home, hut }) as [string, StandIn][]) {
+  for (const [name, site] of Object.entries({ home, hut })) {
     await service.cli(["site", "remove", name, "--yes"]);
-    const file = join(service.folder, `token-${name}`);
-    await writeFile(file, site.token());
-    await service.cli(["site", "add", name, site.url, "--site-token-file", file]);
+    await addSite(name, site);
   }
   home.users.add({ username: "ann", base_path: "/films", permission: 0b1001 });
 });

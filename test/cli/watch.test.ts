@@ -1,23 +1,20 @@
 import { create, type Message } from "@bufbuild/protobuf";
 import { type ServerWritableStream, status } from "@grpc/grpc-js";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   type WatchSettingsRequest,
   WatchSettingsResponseSchema,
 } from "../../gen/mooring/v1/setting_service_pb.js";
+import { startedForEach } from "../started.ts";
 import { failure, startFake } from "./fake-service.ts";
-import { type Service, startService } from "./service.ts";
+import { startService } from "./service.ts";
 import { startWatching } from "./watching.ts";
 
 const watch = (args: readonly string[], env: Record<string, string>) =>
   startWatching(["watch", ...args], env);
 
 describe("with a real service", () => {
-  let service: Service;
-  beforeEach(async () => {
-    service = await startService();
-  });
-  afterEach(() => service.remove());
+  const service = startedForEach(() => startService());
 
   test("prints each change with its revision and actor, and ends with 0 on Ctrl-C", async () => {
     const watching = watch([], service.env);

@@ -13,7 +13,10 @@ export interface IncidentPlace {
   remove(): Promise<void>;
 }
 
-const incident = (id: string, changes: Partial<StoredIncident> = {}): StoredIncident => ({
+export const storedIncident = (
+  id: string,
+  changes: Partial<StoredIncident> = {},
+): StoredIncident => ({
   id,
   subject: "mount",
   name: "",
@@ -89,10 +92,10 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
     test("incidents are read as written, newest first, by site, mount and state", async () => {
       const signals = { status: { class: "quota", message: "m", count: 2, countedAt: 3 } } as const;
       const all = [
-        incident("a", { openedAt: 1, signals }),
-        incident("b", { openedAt: 3, siteId: "t" }),
-        incident("c", { openedAt: 2, closedAt: 9 }),
-        incident("d", { openedAt: 2 }),
+        storedIncident("a", { openedAt: 1, signals }),
+        storedIncident("b", { openedAt: 3, siteId: "t" }),
+        storedIncident("c", { openedAt: 2, closedAt: 9 }),
+        storedIncident("d", { openedAt: 2 }),
       ] as const;
       await store.write(all, []);
       expect(await store.list({ limit: 10 })).toEqual([all[1], all[3], all[2], all[0]]);
@@ -111,13 +114,13 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
     test("incidents that were open in a period are read, from its first to before its last moment", async () => {
       await store.write(
         [
-          incident("before", { openedAt: 1, closedAt: 9 }),
-          incident("ends", { openedAt: 2, closedAt: 10 }),
-          incident("within", { openedAt: 12, closedAt: 14 }),
-          incident("around", { openedAt: 3, closedAt: 30 }),
-          incident("open", { openedAt: 4 }),
-          incident("last", { openedAt: 19 }),
-          incident("after", { openedAt: 20 }),
+          storedIncident("before", { openedAt: 1, closedAt: 9 }),
+          storedIncident("ends", { openedAt: 2, closedAt: 10 }),
+          storedIncident("within", { openedAt: 12, closedAt: 14 }),
+          storedIncident("around", { openedAt: 3, closedAt: 30 }),
+          storedIncident("open", { openedAt: 4 }),
+          storedIncident("last", { openedAt: 19 }),
+          storedIncident("after", { openedAt: 20 }),
         ],
         [],
       );
@@ -131,12 +134,12 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
     testDayStore(() => store.days);
 
     test("an acknowledgement is kept when sites report again", async () => {
-      await store.write([incident("a")], []);
+      await store.write([storedIncident("a")], []);
       const noted = { acknowledgedAt: 20, acknowledgedBy: "ann", note: "on it" };
-      await store.acknowledge({ ...incident("a"), ...noted, message: "stale" }, [], []);
-      await store.write([incident("a", { message: "again", changedAt: 30 })], []);
+      await store.acknowledge({ ...storedIncident("a"), ...noted, message: "stale" }, [], []);
+      await store.write([storedIncident("a", { message: "again", changedAt: 30 })], []);
       expect(await store.get("a")).toEqual(
-        incident("a", { message: "again", changedAt: 30, ...noted }),
+        storedIncident("a", { message: "again", changedAt: 30, ...noted }),
       );
     });
 
@@ -225,7 +228,11 @@ export function describeIncidentStore(name: string, newPlace: () => Promise<Inci
     test("closed incidents and finished deliveries are deleted, and no others", async () => {
       await store.putWebhook(storedWebhook("w"), { before: undefined, audit: [] });
       await store.write(
-        [incident("a"), incident("b", { closedAt: 50 }), incident("c", { closedAt: 150 })],
+        [
+          storedIncident("a"),
+          storedIncident("b", { closedAt: 50 }),
+          storedIncident("c", { closedAt: 150 }),
+        ],
         [
           storedDelivery("a", { createdAt: 50 }),
           storedDelivery("b", { createdAt: 50, state: "delivered" }),

@@ -1,29 +1,27 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFile } from "node:fs/promises";
 import { Code } from "@connectrpc/connect";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { StoreError, writeFailure } from "../../src/database/error.ts";
 import { MOUNTS_FILE } from "../../src/state-file/form.ts";
+import { startedForEach } from "../started.ts";
+import { newFolder } from "../store/folder.ts";
 import { as } from "../wire/access-client.ts";
 import { observe } from "../wire/following.ts";
 import { startService, type TestService } from "../wire/service.ts";
 import { followSettings } from "./follow.ts";
 import { parse } from "./parse.ts";
 
-let folder: string;
+const folder = startedForEach(newFolder);
 let file: string;
 let service: TestService | undefined;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "mooring-mounts-file-"));
-  file = join(folder, "mounts.yaml");
+  file = folder.at("mounts.yaml");
 });
 
 afterEach(async () => {
   await service?.stop();
   service = undefined;
-  await rm(folder, { recursive: true });
 });
 
 const start = async () => {
@@ -59,7 +57,7 @@ mounts:
 `;
 
 test("mounts of a file are created, updated, and changed only by the file", async () => {
-  await writeFile(join(folder, "password"), "from-a-file\n");
+  await writeFile(folder.at("password"), "from-a-file\n");
   await writeFile(file, FILMS);
   const { get, save, remove, revision } = await start();
   // Sites are created while the service runs. Until then, nothing of the file is stored.
@@ -81,7 +79,7 @@ test("mounts of a file are created, updated, and changed only by the file", asyn
   await expect(save({ name: "films", disabled: true })).rejects.toThrow("is managed by the file");
   await expect(remove("films")).rejects.toThrow("is managed by the file");
   const before = await revision();
-  await writeFile(join(folder, "password"), "another\n");
+  await writeFile(folder.at("password"), "another\n");
   await expect.poll(async () => (await get("cloud"))?.config?.["password"]).toBe("another");
   await writeFile(file, FILMS.replace("    members: { remark: all films }\n", ""));
   await expect.poll(async () => (await get("films"))?.members).toEqual({});
@@ -172,7 +170,7 @@ describe("an invalid file fails the start with the place of each error", () => {
     );
     const problem = await start().then(String, String);
     expect(problem).toContain(`${file}:7:7: films.config.rot_folder_path is not an item`);
-    expect(problem).toContain(`${file}:16:17: the file ${join(folder, "password")}`);
+    expect(problem).toContain(`${file}:16:17: the file ${folder.at("password")}`);
     expect(problem).toContain("cloud.config.address is not an item");
     expect(problem).not.toContain("cloud.config.password is");
   });
@@ -181,7 +179,7 @@ describe("an invalid file fails the start with the place of each error", () => {
     await writeFile(file, FILMS.slice(0, FILMS.indexOf("    sites: [")));
     const problem = await start().then(String, String);
     expect(problem.split("\n").slice(1)).toEqual([
-      expect.stringContaining(`${file}:16:17: the file ${join(folder, "password")}`),
+      expect.stringContaining(`${file}:16:17: the file ${folder.at("password")}`),
     ]);
   });
 

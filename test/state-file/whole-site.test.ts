@@ -1,28 +1,26 @@
 // A file that declares a whole site, followed by a service.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFile } from "node:fs/promises";
 import { Code } from "@connectrpc/connect";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
+import { startedForEach } from "../started.ts";
+import { newFolder } from "../store/folder.ts";
 import { as } from "../wire/access-client.ts";
 import { startService, type TestService } from "../wire/service.ts";
 
-let folder: string;
+const folder = startedForEach(newFolder);
 let file: string;
 let service: TestService | undefined;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "mooring-whole-site-"));
-  file = join(folder, "state.yaml");
-  await writeFile(join(folder, "site-token"), "token-of-the-site\n");
-  await writeFile(join(folder, "dav"), "password-of-dav\n");
+  file = folder.at("state.yaml");
+  await writeFile(folder.at("site-token"), "token-of-the-site\n");
+  await writeFile(folder.at("dav"), "password-of-dav\n");
 });
 
 afterEach(async () => {
   await service?.stop();
   service = undefined;
-  await rm(folder, { recursive: true });
 });
 
 const start = async (env: Readonly<Record<string, string>> = { MOORING_STATE_FILE: file }) => {

@@ -23,3 +23,14 @@ export function temporaryPaths(): (name?: string) => string {
     return join(mkdtempSync(join(root, "case-")), name);
   };
 }
+
+/** A new folder for files of tests: for `startedForAll` and `startedForEach`. */
+export function newFolder() {
+  const path = mkdtempSync(join(tmpdir(), "mooring-files-"));
+  return {
+    path,
+    /** @returns the path of a file in it. */
+    at: (...names: string[]): string => join(path, ...names),
+    remove: (): void => rmSync(path, { recursive: true, force: true }),
+  };
+}

@@ -7,30 +7,13 @@ import { newWebhook } from "../../../src/incidents/webhook/input.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { startedForEach } from "../../started.ts";
 import { temporaryPaths } from "../../store/folder.ts";
-import { storedWebhook } from "../store-contract.ts";
+import { storedIncident, storedWebhook } from "../store-contract.ts";
 
 const newPath = temporaryPaths();
 const store = startedForEach(() => openSqliteStore(newPath()));
 
-const incidentAt = (path: string, changes: Partial<Incident> = {}): StoredIncident => ({
-  id: path,
-  subject: "mount",
-  name: "",
-  siteId: "s",
-  mountPath: path,
-  driver: "S3",
-  class: "network",
-  source: "probe",
-  message: "refused",
-  openedAt: 1,
-  changedAt: 1,
-  closedAt: 0,
-  acknowledgedAt: 0,
-  acknowledgedBy: "",
-  note: "",
-  signals: {},
-  ...changes,
-});
+const incidentAt = (path: string, changes: Partial<Incident> = {}): StoredIncident =>
+  storedIncident(path, { mountPath: path, class: "network", message: "refused", ...changes });
 
 async function start() {
   await store.incidents.putWebhook(storedWebhook("w"), { before: undefined, audit: [] });

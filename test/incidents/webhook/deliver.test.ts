@@ -7,6 +7,7 @@ import { type Attempt, newKey } from "../../../src/incidents/webhook/send.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { startedForEach } from "../../started.ts";
 import { temporaryPaths } from "../../store/folder.ts";
+import { storedDelivery, storedWebhook } from "../store-contract.ts";
 
 const newPath = temporaryPaths();
 const key = newKey();
@@ -14,40 +15,11 @@ const store = startedForEach(() => openSqliteStore(newPath()));
 
 beforeEach(async () => {
   for (const id of ["a", "b"])
-    await store.incidents.putWebhook(
-      {
-        id,
-        name: id,
-        format: "standard",
-        options: "{}",
-        url: "",
-        secret: "",
-        classes: "[]",
-        sites: "[]",
-        language: "en",
-        disabled: false,
-        createdAt: 1,
-        createdBy: "admin",
-      },
-      { before: undefined, audit: [] },
-    );
+    await store.incidents.putWebhook(storedWebhook(id), { before: undefined, audit: [] });
 });
 
-const delivery = (id: string, changes: Partial<StoredDelivery> = {}): StoredDelivery => ({
-  id,
-  webhookId: "a",
-  incidentId: "i",
-  type: "incident.opened",
-  cause: "",
-  body: `{"id":"${id}"}`,
-  createdAt: 1,
-  state: "waiting",
-  attempts: 0,
-  nextTry: 1,
-  status: 0,
-  error: "",
-  ...changes,
-});
+const delivery = (id: string, changes: Partial<StoredDelivery> = {}): StoredDelivery =>
+  storedDelivery(id, { webhookId: "a", body: `{"id":"${id}"}`, ...changes });
 
 function desk(
   answer: (url: string) => Attempt | Promise<Attempt>,

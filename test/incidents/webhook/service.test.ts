@@ -1,7 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import type { IncidentClass } from "../../../src/incidents/incident.ts";
-import type { StoredDelivery } from "../../../src/incidents/store.ts";
 import { wantsClass } from "../../../src/incidents/webhook/input.ts";
 import { createWebhookRegistry } from "../../../src/incidents/webhook/registry.ts";
 import { type Attempt, newKey } from "../../../src/incidents/webhook/send.ts";
@@ -13,6 +12,7 @@ import { siteNames } from "../../sites/names.ts";
 import { startedForEach } from "../../started.ts";
 import { temporaryPaths } from "../../store/folder.ts";
 import { failureOf } from "../../thrown.ts";
+import { storedDelivery } from "../store-contract.ts";
 
 const translations = () => (text: string) => text;
 const newPath = temporaryPaths();
@@ -25,24 +25,34 @@ const origin = {
 };
 const store = startedForEach(() => openSqliteStore(newPath()));
 
-test("a hanging target has one message in progress over all calls, and blocks no other webhook", async () => {
-  const hanging: ((attempt: Attempt) => void)[] = [];
-  let ids = 0;
-  const webhooks = createWebhookService({
-    store: store.incidents,
+type Parts = Parameters<typeof createWebhookService>[0];
+
+/** A process with the webhooks of a store. */
+const serviceOn = (incidents: typeof store.incidents, parts: Partial<Parts> = {}) =>
+  createWebhookService({
+    store: incidents,
     registry: createWebhookRegistry({
-      store: store.incidents,
+      store: incidents,
       sealer: createSealer([]),
       onClosed: () => undefined,
     }),
+    send: async () => ({ status: 204, error: "" }),
+    declaredBy: () => undefined,
+    now: () => 1,
+    readSites: async () => siteNames(),
+    newId: () => "id",
+    translations,
+    ...parts,
+  });
+
+test("a hanging target has one message in progress over all calls, and blocks no other webhook", async () => {
+  const hanging: ((attempt: Attempt) => void)[] = [];
+  let ids = 0;
+  const webhooks = serviceOn(store.incidents, {
     send: ({ url }) =>
       url.includes("hangs")
         ? new Promise((resolve) => hanging.push(resolve))
         : Promise.resolve({ status: 204, error: "" }),
-    declaredBy: () => undefined,
-    now: () => 1,
-    readSites: async () => siteNames(),
-    translations,
     newId: () => {
       ids += 1;
       return `id-${ids}`;
@@ -69,38 +79,14 @@ test("a hanging target has one message in progress over all calls, and blocks no
 
 test("a resent message keeps an attempt that another process stores meanwhile, and its planned one", async () => {
   let during = async (): Promise<void> => undefined;
-  const webhooks = createWebhookService({
-    store: store.incidents,
-    registry: createWebhookRegistry({
-      store: store.incidents,
-      sealer: createSealer([]),
-      onClosed: () => undefined,
-    }),
+  const webhooks = serviceOn(store.incidents, {
     send: async () => {
       await during();
       return { status: 500, error: "HTTP 500" };
     },
-    declaredBy: () => undefined,
-    now: () => 1,
-    readSites: async () => siteNames(),
-    newId: () => "id",
-    translations,
   });
   await webhooks.create({ name: "hook", url: "https://a.example/", secret: "" }, origin);
-  const waiting: StoredDelivery = {
-    id: "one",
-    webhookId: "id",
-    incidentId: "i",
-    type: "incident.opened",
-    cause: "",
-    body: "{}",
-    createdAt: 1,
-    state: "waiting",
-    attempts: 0,
-    nextTry: 5,
-    status: 0,
-    error: "",
-  };
+  const waiting = storedDelivery("one", { webhookId: "id" });
   await store.incidents.write([], [waiting]);
   during = async () => {
     await store.incidents.changeDelivery(waiting, (stored) => ({
@@ -113,23 +99,6 @@ test("a resent message keeps an attempt that another process stores meanwhile, a
   expect(await webhooks.resend("one", origin)).toMatchObject(expected);
   expect(await store.incidents.delivery("one")).toMatchObject(expected);
 });
-
-/** A process with the webhooks of a store. */
-const serviceOn = (incidents: typeof store.incidents) =>
-  createWebhookService({
-    store: incidents,
-    registry: createWebhookRegistry({
-      store: incidents,
-      sealer: createSealer([]),
-      onClosed: () => undefined,
-    }),
-    send: async () => ({ status: 204, error: "" }),
-    declaredBy: () => undefined,
-    now: () => 1,
-    readSites: async () => siteNames(),
-    newId: () => "id",
-    translations,
-  });
 
 test("a change keeps what another process changed between the read and the write", async () => {
   let gate = async (): Promise<void> => undefined;
