@@ -2,7 +2,7 @@
 // for this plugin.
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
-import { create, type DescMethod, type DescService, type Message } from "@bufbuild/protobuf";
+import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import {
   type CallOptions,
   Code,
@@ -26,7 +26,8 @@ import { type FastifyInstance, type FastifyServerOptions, fastify } from "fastif
 import { describe, expect, onTestFinished, test } from "vitest";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { restGateway } from "../../src/gateway/gateway.ts";
-import { defineRpcs } from "./contract.ts";
+import { defineRpcs, made } from "./contract.ts";
+import { textOf, wordOf } from "./ways.ts";
 
 /** Like the service of Connect's tutorial, with a rpc of each kind that HTTP/1.1 can have. */
 const rpcs = defineRpcs([
@@ -38,9 +39,8 @@ const rpcs = defineRpcs([
 const [say, introduce, listen, silent] = rpcs as [DescMethod, DescMethod, DescMethod, DescMethod];
 const service = say.parent as DescService;
 
-const sentence = (text: string): Message => create(say.input, { text } as Record<string, unknown>);
-const answer = (word: string): Message => create(say.output, { word } as Record<string, unknown>);
-const textOf = (message: Message): string => String(Reflect.get(message, "text"));
+const sentence = (text: string) => made(say.input, { text });
+const answer = (word: string) => made(say.output, { word });
 
 const key = createContextKey("nobody");
 
@@ -125,7 +125,6 @@ async function call(
   { headers, timeoutMs, signal }: CallOptions = {},
 ): Promise<Got> {
   const messages = texts.map(sentence);
-  const wordOf = (message: Message): string => String(Reflect.get(message, "word"));
   if (desc.methodKind === "unary") {
     const { message, header, trailer } = await transport.unary(
       desc as never,
@@ -439,7 +438,7 @@ describe.each(PLUGINS)("a bidirectional stream of %s", (_plugin, register) => {
       const error = await failure(
         (async () => {
           for await (const one of message) {
-            words.push(String(Reflect.get(one, "word")));
+            words.push(wordOf(one));
             second.resolve("bye");
           }
         })(),

@@ -1,13 +1,14 @@
 import { once } from "node:events";
 import { createServer, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { create, type Message } from "@bufbuild/protobuf";
+import type { Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { createGrpcTransport, type GrpcTransportOptions } from "@connectrpc/connect-node";
 import { onTestFinished } from "vitest";
 import { createGrpcHandler } from "../../src/gateway/grpc.ts";
 import type { Method } from "../../src/gateway/method.ts";
 import { SlowReaders } from "../../src/transport/slow-reader.ts";
+import { made } from "./contract.ts";
 import { type Outcome, rpc, type Sending, wordOf } from "./ways.ts";
 
 export interface GrpcSending extends Sending {
@@ -45,8 +46,7 @@ async function callRpc(baseUrl: string, name: string, sending: GrpcSending = {})
   const { text = "a", headers = {}, timeoutMs, client = {}, members = {} } = sending;
   const desc = rpc(name) as never;
   const transport = createGrpcTransport({ baseUrl, ...client });
-  const fields = { text, ...members } as Record<string, unknown>;
-  const message = create(rpc(name).input, fields) as never;
+  const message = made(rpc(name).input, { text, ...members }) as never;
   try {
     if (rpc(name).methodKind === "unary") {
       const reply = await transport.unary(desc, undefined, timeoutMs, headers, message);

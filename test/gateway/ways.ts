@@ -1,4 +1,4 @@
-import { create, type DescMethod, type DescService, type Message } from "@bufbuild/protobuf";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import {
   type Code,
   ConnectError,
@@ -13,24 +13,18 @@ import {
 import { createTransport as createConnectTransport } from "@connectrpc/connect/protocol-connect";
 import { createTransport as createGrpcWebTransport } from "@connectrpc/connect/protocol-grpc-web";
 import type { RouterOptions } from "../../src/gateway/settings.ts";
-import { defineRpcs } from "./contract.ts";
+import { made, rpcsByName } from "./contract.ts";
 import type { Ask } from "./mount.ts";
 
 /** A service with an rpc of each kind, with REST rules. */
-const rpcs = defineRpcs([
+export const rpc = rpcsByName([
   { name: "Get", http: { get: "/v1/get/{text}" }, reads: true },
   { name: "Post", http: { post: "/v1/post", body: "*" } },
   { name: "Read", http: { post: "/v1/read", body: "*" }, streams: "reply" },
   { name: "Send", http: { post: "/v1/send", body: "*" }, streams: "request" },
 ]);
 
-export const service = rpcs[0]?.parent as DescService;
-
-export function rpc(name: string): DescMethod {
-  const found = rpcs.find((one) => one.name === name);
-  if (found === undefined) throw new Error(name);
-  return found;
-}
+export const service = rpc("Get").parent;
 
 /** A handler: gets the text of the request and returns the word of the reply. */
 export type Handle = (text: string, context: HandlerContext) => string | Promise<string>;
@@ -40,8 +34,7 @@ export const wordOf = (message: Message): string => String(Reflect.get(message, 
 
 /** The implementation of the service. */
 function implementation(handle: Handle) {
-  const box = (word: string): Message =>
-    create(rpc("Get").output, { word } as Record<string, unknown>);
+  const box = (word: string) => made(rpc("Get").output, { word });
   const answer = async (request: Message, context: HandlerContext) =>
     box(await handle(textOf(request), context));
   return {
@@ -70,7 +63,8 @@ export function serviceRoutes(handle: Handle, options?: RouterOptions) {
 export function rpcRoutes(handle: Handle, options?: RouterOptions) {
   const handlers = implementation(handle) as unknown as Record<string, never>;
   return (router: ConnectRouter) => {
-    for (const desc of rpcs) router.rpc(desc, handlers[desc.localName] as never, options as object);
+    for (const desc of service.methods)
+      router.rpc(desc, handlers[desc.localName] as never, options as object);
   };
 }
 
@@ -141,7 +135,7 @@ function clientWay(protocol: "connect" | "grpc-web", isBinary: boolean, desc: De
     call: async (ask, sending = {}) => {
       const { text, headers, timeoutMs } = { ...DEFAULTS, timeoutMs: undefined, ...sending };
       const client = transport(ask, protocol, isBinary);
-      const message = create(desc.input, { text } as Record<string, unknown>);
+      const message = made(desc.input, { text });
       try {
         if (desc.methodKind === "unary") {
           const reply = await client.unary(
