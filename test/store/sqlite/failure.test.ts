@@ -3,7 +3,7 @@ import { chmod, chown } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import SQLite from "better-sqlite3";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { makeFolder } from "../../../src/database/sqlite/file.ts";
+import { makeDataFolder } from "../../../src/database/sqlite/file.ts";
 import type { SqliteOptions } from "../../../src/database/sqlite/open.ts";
 import type { LedgerStore } from "../../../src/ledger/store.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
@@ -113,7 +113,9 @@ describe("opening a database reports in one sentence", () => {
   test("a data directory that cannot be created", async () => {
     const path = newPath("a-file");
     writeFileSync(path, "");
-    expect(() => makeFolder(join(path, "data"))).toThrow(/the data directory .* cannot be made/);
+    await expect(makeDataFolder(join(path, "data"))).rejects.toThrow(
+      /the data directory .* cannot be made/,
+    );
   });
 
   describe("as an unprivileged user", () => {
