@@ -54,17 +54,7 @@ export async function observe(
 
 /** Saves the mount `cloud`, which has a secret, for the site `one`, and waits until it is there. */
 export async function saveCloud({ mounts }: As, one: WholeSite): Promise<void> {
-  await mounts.saveMounts({
-    mounts: [
-      {
-        name: "cloud",
-        mountPath: "/cloud",
-        driver: "WebDav",
-        sites: { names: ["one"] },
-        config: { address: "https://dav.example", username: "ann", password: SECRET },
-      },
-    ],
-  });
+  await mounts.saveMounts({ mounts: [dav("cloud", SECRET, { sites: { names: ["one"] } })] });
   // Also in hooks, where expect.poll is not available.
   await vi.waitFor(() => expect(rowOf(one, "/cloud")?.status).toBe("work"), 60_000);
 }
@@ -77,6 +67,17 @@ export function local(name: string, root: string, more: JsonObject = {}) {
     driver: "Local",
     config: { root_folder_path: root },
     sites: { all: true },
+    ...more,
+  };
+}
+
+/** A mount of the driver WebDav, which has a secret, at the path of its name. */
+export function dav(name: string, password: string, more: JsonObject = {}) {
+  return {
+    name,
+    mountPath: `/${name}`,
+    driver: "WebDav",
+    config: { address: "https://dav.example", username: "ann", password },
     ...more,
   };
 }

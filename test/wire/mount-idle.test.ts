@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { as } from "./access-client.ts";
-import { startFollowed } from "./following.ts";
+import { local, startFollowed } from "./following.ts";
 
 test("a commit of mounts causes no comparison of settings on sites, and a later one of settings does", async () => {
   const site = await startWholeSite();
@@ -19,10 +19,7 @@ test("a commit of mounts causes no comparison of settings on sites, and a later 
     await isAt((await title("Before")).revision);
     const lists = () => site.settings.count("GET /api/admin/setting/list");
     const before = lists();
-    const mount = { name: "films", mountPath: "/films", driver: "Local" };
-    const { revision } = await mounts.saveMounts({
-      mounts: [{ ...mount, config: { root_folder_path: "/srv" } }],
-    });
+    const { revision } = await mounts.saveMounts({ mounts: [local("films", "/srv")] });
     await expect.poll(() => site.storages.row("/films")?.status).toBe("work");
     await isAt(revision);
     await expect.poll(async () => (await applied())?.state).toBe("ok");

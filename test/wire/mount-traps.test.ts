@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { as } from "./access-client.ts";
-import { startFollowed } from "./following.ts";
+import { local, startFollowed } from "./following.ts";
 
 // Traps of the servers' API with several sites: a service with two sites that follow.
 
@@ -32,8 +32,7 @@ test("trap 4: no site gets a credential that another one would invalidate, unles
     "allow_shared_credential",
   );
   // Whole rounds on both sites, which push something else.
-  const other = { name: "beside", mountPath: "/beside", driver: "Local", sites: { all: true } };
-  await admin.mounts.saveMounts({ mounts: [{ ...other, config: { root_folder_path: "/srv" } }] });
+  await admin.mounts.saveMounts({ mounts: [local("beside", "/srv")] });
   await expect.poll(() => isOk("beside")).toBe(true);
   expect([one, two].map((site) => site.storages.row("/drive"))).toEqual([undefined, undefined]);
   expect([writes(one), writes(two)]).toEqual(before.map((count) => count + 1));
@@ -63,14 +62,9 @@ test("trap 4: no site gets a credential that another one would invalidate, unles
 test("trap 9: paths that differ by site are overrides, which rounds, changes and adoption respect", async () => {
   await admin.mounts.saveMounts({
     mounts: [
-      {
-        name: "films",
-        mountPath: "/films",
-        driver: "Local",
-        sites: { all: true },
-        config: { root_folder_path: "/srv/films" },
+      local("films", "/srv/films", {
         overrides: { two: { mountPath: "/kino", config: { root_folder_path: "/mnt/kino" } } },
-      },
+      }),
     ],
   });
   await expect.poll(() => isOk("films")).toBe(true);

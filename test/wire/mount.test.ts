@@ -1,11 +1,19 @@
-import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { as } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { FOLLOWING, local, rowOf, SECRET, saveCloud, startFollowed, stateOf } from "./following.ts";
+import {
+  dav,
+  FOLLOWING,
+  local,
+  rowOf,
+  SECRET,
+  saveCloud,
+  startFollowed,
+  stateOf,
+} from "./following.ts";
 import { startService } from "./service.ts";
 import { read } from "./transport/transport.ts";
 
@@ -144,21 +152,14 @@ test("a save names the sites that do not have the driver, also as a dry run", as
 });
 
 test("a credential is replaced wherever it is used, in one revision", async () => {
-  const dav = (name: string, password: string, more: JsonObject = {}) => ({
-    name,
-    mountPath: `/${name}`,
-    driver: "WebDav",
-    sites: { names: ["one"] },
-    config: { address: "https://dav.example", username: "ann", password },
-    ...more,
-  });
+  const sites = { names: ["one"] };
   const password = async (name: string) =>
     (await admin.mounts.getMount({ name, reveal: true })).mount?.config?.["password"];
   await admin.mounts.saveMounts({
     mounts: [
-      dav("d1", "shared"),
-      dav("d2", "shared"),
-      dav("d3", "own", { overrides: { one: { config: { password: "shared" } } } }),
+      dav("d1", "shared", { sites }),
+      dav("d2", "shared", { sites }),
+      dav("d3", "own", { sites, overrides: { one: { config: { password: "shared" } } } }),
     ],
   });
   const request = { name: "d1", item: "password", value: "renewed" };

@@ -4,7 +4,7 @@ import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from "v
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { type As, as, give } from "./access-client.ts";
-import { observe } from "./following.ts";
+import { dav, observe } from "./following.ts";
 import { startService } from "./service.ts";
 
 const service = startedForAll(() => startService({ env: { MOORING_WEBHOOK_TARGETS: "any" } }));
@@ -24,15 +24,7 @@ const ELSEWHERE = "https://evil.example";
 beforeEach(async () => {
   await admin.mounts.deleteMounts({ names: ["dav"] }).catch(() => undefined);
   await admin.mounts.saveMounts({
-    mounts: [
-      {
-        name: "dav",
-        mountPath: "/team/dav",
-        driver: "WebDav",
-        sites: { names: ["quay"] },
-        config: { address: THERE, username: "ann", password: PASSWORD },
-      },
-    ],
+    mounts: [dav("dav", PASSWORD, { mountPath: "/team/dav", sites: { names: ["quay"] } })],
   });
 });
 
