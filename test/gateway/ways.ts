@@ -1,5 +1,7 @@
+import { Readable } from "node:stream";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import {
+  type CallOptions,
   type Code,
   ConnectError,
   type ConnectRouter,
@@ -133,40 +135,52 @@ function clientWay(protocol: "connect" | "grpc-web", isBinary: boolean, desc: De
     protocol,
     hasBody: true,
     call: async (ask, sending = {}) => {
-      const { text, headers, timeoutMs } = { ...DEFAULTS, timeoutMs: undefined, ...sending };
-      const client = transport(ask, protocol, isBinary);
+      const { text, ...options } = { ...DEFAULTS, ...sending };
       const message = made(desc.input, { text });
-      try {
-        if (desc.methodKind === "unary") {
-          const reply = await client.unary(
-            desc as never,
-            undefined,
-            timeoutMs,
-            headers,
-            message as never,
-          );
-          return { code: undefined, words: [wordOf(reply.message)], headers: reply.header };
-        }
-        const reply = await client.stream(
-          desc as never,
-          undefined,
-          timeoutMs,
-          headers,
-          only(message) as never,
-        );
-        const words: string[] = [];
-        for await (const one of reply.message) words.push(wordOf(one));
-        return { code: undefined, words, headers: reply.header };
-      } catch (error) {
-        const { code, rawMessage, metadata } = ConnectError.from(error);
-        return { code, message: rawMessage, headers: metadata };
-      }
+      return outcomeOver(transport(ask, protocol, isBinary), desc, message, options);
     },
   };
 }
 
-async function* only(message: Message): AsyncIterable<Message> {
-  yield message;
+/** Calls an rpc of any kind by a client of Connect. */
+export async function callOver(
+  transport: Transport,
+  desc: DescMethod,
+  messages: readonly Message[],
+  { headers, timeoutMs, signal }: CallOptions = {},
+) {
+  const words: string[] = [];
+  if (desc.methodKind === "unary") {
+    const [message] = messages as never[];
+    const reply = await transport.unary(
+      desc as never,
+      signal,
+      timeoutMs,
+      headers,
+      message as never,
+    );
+    return { ...reply, words: [wordOf(reply.message)] };
+  }
+  const all = Readable.from(messages) as never;
+  const reply = await transport.stream(desc as never, signal, timeoutMs, headers, all);
+  for await (const one of reply.message) words.push(wordOf(one));
+  return { ...reply, words };
+}
+
+/** The outcome of a call with one message. */
+export async function outcomeOver(
+  transport: Transport,
+  desc: DescMethod,
+  message: Message,
+  options: CallOptions,
+): Promise<Outcome> {
+  try {
+    const { words, header: headers } = await callOver(transport, desc, [message], options);
+    return { code: undefined, words, headers };
+  } catch (error) {
+    const { code, rawMessage, metadata } = ConnectError.from(error);
+    return { code, message: rawMessage, headers: metadata };
+  }
 }
 
 function restWay(
