@@ -6,8 +6,8 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { createAria2Client } from "../../src/downloaders/aria2.ts";
+import { serve, serveHttp, serveTcp } from "../loopback.ts";
 import { expectFailure, failureOf } from "./failure.ts";
-import { serve, serveHttp, serveTcp } from "./loopback.ts";
 
 // Replies of aria2 and its requests over HTTP and WebSocket, for cases that a real aria2 does not
 // produce.

@@ -4,8 +4,8 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createAria2Client } from "../../src/downloaders/aria2.ts";
 import type { ClientOptions } from "../../src/downloaders/connection.ts";
 import { createQbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
+import { type Loopback, serveHttp, serveTcp } from "../loopback.ts";
 import { expectFailure, failureOf } from "./failure.ts";
-import { type Loopback, serveHttp, serveTcp } from "./loopback.ts";
 
 // Failures of a peer that each of the clients' three kinds of exchange must handle.
 

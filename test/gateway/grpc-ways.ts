@@ -1,11 +1,9 @@
-import { once } from "node:events";
 import { createServer, type ServerHttp2Stream } from "node:http2";
-import type { AddressInfo } from "node:net";
 import { createGrpcTransport, type GrpcTransportOptions } from "@connectrpc/connect-node";
-import { onTestFinished } from "vitest";
 import { createGrpcHandler } from "../../src/gateway/grpc.ts";
 import type { Method } from "../../src/gateway/method.ts";
 import { SlowReaders } from "../../src/transport/slow-reader.ts";
+import { serve } from "../loopback.ts";
 import { made } from "./contract.ts";
 import { type Outcome, outcomeOver, rpc, type Sending } from "./ways.ts";
 
@@ -31,9 +29,7 @@ export async function serveGrpc(methods: readonly Method[]): Promise<readonly Gr
     stream.on("error", () => undefined);
     if (!handler.handle(stream, headers)) stream.respond({ ":status": 404 }, { endStream: true });
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  onTestFinished(() => void server.close());
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const baseUrl = `http://127.0.0.1:${(await serve(server)).port}`;
   return ["Post", "Read"].map((name) => ({
     name: `gRPC ${name}`,
     call: (sending) => callRpc(baseUrl, name, sending),

@@ -462,18 +462,6 @@ test("a body of null is no message", async () => {
   expect(await serving([PART], { tolerance })("/part", post("null"))).toEqual([200, {}]);
 });
 
-test.each([
-  ["application/json", 200],
-  ["application/json; charset=utf-8", 200],
-  ["application/vnd.acme.v1+json", 200],
-  ["Application/Merge-Patch+JSON", 200],
-  ["application/xml", 415],
-  ["application/jsonx", 415],
-  ["text/plain", 415],
-])("a body of the type %s has the status %i", async (type, status) => {
-  expect((await serving([WHOLE])("/post", post('{"text":"a"}', type)))[0]).toBe(status);
-});
-
 describe("the type that curl sends by default, application/x-www-form-urlencoded,", () => {
   const scalars = define([
     {
