@@ -1,7 +1,7 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import { type Client, Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { BadRequestSchema, LocalizedMessageSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { BackupService } from "../../gen/mooring/v1/backup_service_pb.js";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
@@ -274,21 +274,16 @@ test("a GET of Connect has Vary", async () => {
 
 test("a deployment of a family gets its drivers and settings", async () => {
   const own = await startService({ env: { MOORING_FAMILY: "alist" } });
-  try {
-    const ask = http1Sender(own.port);
-    const names = await ask("/api/admin/driver/names", { headers: { authorization } });
-    const offered = readBuiltIn({ offer: "alist" }).drivers.map(({ config }) => config.name);
-    expect((names.json as { data: string[] }).data.toSorted()).toEqual(offered.toSorted());
-    expect(offered.length).toBeLessThan(readBuiltIn({ offer: "all" }).drivers.length);
-    const { json } = await ask("/api/admin/setting/list?groups=12", { headers: { authorization } });
-    expect((json as { data: { key: string }[] }).data.map(({ key }) => key)).toContain(
-      "frp_enabled",
-    );
-    const title = await ask(TITLE, { headers: { authorization } });
-    expect(title.json).toMatchObject({ data: { value: "AList" } });
-  } finally {
-    await own.stop();
-  }
+  onTestFinished(own.stop);
+  const ask = http1Sender(own.port);
+  const names = await ask("/api/admin/driver/names", { headers: { authorization } });
+  const offered = readBuiltIn({ offer: "alist" }).drivers.map(({ config }) => config.name);
+  expect((names.json as { data: string[] }).data.toSorted()).toEqual(offered.toSorted());
+  expect(offered.length).toBeLessThan(readBuiltIn({ offer: "all" }).drivers.length);
+  const { json } = await ask("/api/admin/setting/list?groups=12", { headers: { authorization } });
+  expect((json as { data: { key: string }[] }).data.map(({ key }) => key)).toContain("frp_enabled");
+  const title = await ask(TITLE, { headers: { authorization } });
+  expect(title.json).toMatchObject({ data: { value: "AList" } });
 });
 
 test("the start page is in the language of the browser", async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
@@ -229,21 +229,15 @@ describe("a credential that a site has refreshed", () => {
 });
 
 test("a sync by a process that does not follow mounts waits for the one that does", async () => {
-  const other = await startService({
-    ...FOLLOWING,
-    folder: service.folder,
-  });
-  try {
-    const remote = as(other.port).mounts;
-    await remote.saveMounts({ mounts: [local("synced", "/s", { sites: { names: ["one"] } })] });
-    const { status } = await remote.syncMounts({ site: "one", names: ["synced"] });
-    expect(status).toMatchObject([{ site: "one", state: "ok" }]);
-    expect(rowOf(one, "/synced")?.status).toBe("work");
-    await remote.deleteMounts({ names: ["synced"] });
-    await expect.poll(() => rowOf(one, "/synced")).toBeUndefined();
-  } finally {
-    await other.stop();
-  }
+  const other = await startService({ ...FOLLOWING, folder: service.folder });
+  onTestFinished(other.stop);
+  const remote = as(other.port).mounts;
+  await remote.saveMounts({ mounts: [local("synced", "/s", { sites: { names: ["one"] } })] });
+  const { status } = await remote.syncMounts({ site: "one", names: ["synced"] });
+  expect(status).toMatchObject([{ site: "one", state: "ok" }]);
+  expect(rowOf(one, "/synced")?.status).toBe("work");
+  await remote.deleteMounts({ names: ["synced"] });
+  await expect.poll(() => rowOf(one, "/synced")).toBeUndefined();
 });
 
 describe.each(sharedPortTransports)("mounts over $name", ({ open }) => {
