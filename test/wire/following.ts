@@ -8,15 +8,8 @@ import { startService, type TestService } from "./service.ts";
 /** Options of a service that follows sites without long pauses. */
 export const FOLLOWING = {
   env: { MOORING_SECRET_KEY: "ab".repeat(32) },
-  siteTimes: { tick: 30, read: 60 },
-  mountTimes: { tick: 30, read: 60 },
-};
-
-/** The same for sites that are also read soon after a change. */
-export const REREADING = {
-  ...FOLLOWING,
-  siteTimes: { ...FOLLOWING.siteTimes, reread: 60 },
-  mountTimes: { ...FOLLOWING.mountTimes, reread: 60 },
+  siteTimes: { tick: 30, read: 60, reread: 60 },
+  mountTimes: { tick: 30, read: 60, reread: 60 },
 };
 
 /** The password of the mount `cloud`. */
