@@ -5,9 +5,11 @@ type Ending = { stop(): unknown } | { close(): unknown } | { remove(): unknown }
 /**
  * Value that all tests of a file or block share: started before them and ended after them. It has the
  * members of the started value as long as that runs.
+ *
+ * @param limit time limit of the start in milliseconds; default: that of every hook.
  */
-export function startedForAll<T extends Ending>(start: () => T | Promise<T>): T {
-  return started(start, beforeAll, afterAll);
+export function startedForAll<T extends Ending>(start: () => T | Promise<T>, limit?: number): T {
+  return started(start, (run) => beforeAll(run, limit), afterAll);
 }
 
 /** The same, started for each test. */

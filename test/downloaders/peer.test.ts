@@ -4,8 +4,8 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createAria2Client } from "../../src/downloaders/aria2.ts";
 import type { ClientOptions } from "../../src/downloaders/connection.ts";
 import { createQbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
-import { type Loopback, serveHttp, serveTcp } from "../loopback.ts";
 import { expectFailure, failureOf } from "./failure.ts";
+import { serveHttp, serveTcp } from "./loopback.ts";
 
 // Failures of a peer that each of the clients' three kinds of exchange must handle.
 
@@ -22,12 +22,6 @@ function ask(way: Way, authority: string, options: ClientOptions = {}, signal?: 
   const scheme = way === "aria2 ws" ? "ws" : "http";
   const uri = `${scheme}://${address}`;
   return createAria2Client(options).getVersion({ uri, secret: SECRET, ...given });
-}
-
-/** Expects that a call of a peer fails with this code and step, without the secret. */
-async function expectFailing(way: Way, { port }: Loopback, code: Code, step: RegExp) {
-  const error = await failureOf(ask(way, `127.0.0.1:${port}`));
-  expectFailure(error, code, step, [SECRET]);
 }
 
 /** Stops the clock of the clients during a test. @returns a function that lets their time pass. */
@@ -59,8 +53,9 @@ describe.for(WAYS)("%s", (way) => {
         passTime();
       }),
     );
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
     const pattern = /: time-out: 5 s expired while waiting for the reply\./;
-    await expectFailing(way, peer, Code.DeadlineExceeded, pattern);
+    expectFailure(error, Code.DeadlineExceeded, pattern, [SECRET]);
     await peer.idle();
   });
 
@@ -78,15 +73,17 @@ describe.for(WAYS)("%s", (way) => {
     ],
   ] as const)("reports %s", async ([, reply, pattern]) => {
     const peer = await serveTcp(answering((socket) => socket.write(reply)));
-    await expectFailing(way, peer, Code.Unavailable, pattern);
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
+    expectFailure(error, Code.Unavailable, pattern, [SECRET]);
     await peer.idle();
   });
 
   it("reports a connection closed without a reply", async () => {
     const peer = await serveTcp(answering((socket) => socket.end()));
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
     const advice =
       /: reply failed: the connection was closed; if the program uses TLS, write its address with (http|ws)s:/;
-    await expectFailing(way, peer, Code.Unavailable, advice);
+    expectFailure(error, Code.Unavailable, advice, [SECRET]);
   });
 
   it("reports the target of a redirect without its query, and does not follow it", async () => {
@@ -96,9 +93,10 @@ describe.for(WAYS)("%s", (way) => {
       response.writeHead(302, { location: `https://you:${SECRET}@other.example/new/?k=${SECRET}` });
       response.end();
     });
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
     const pattern =
       /: HTTP status 302: redirected to https:\/\/other.example\/new\/\. .*not followed/;
-    await expectFailing(way, peer, Code.Unavailable, pattern);
+    expectFailure(error, Code.Unavailable, pattern, [SECRET]);
     expect(paths).toHaveLength(1);
   });
 
@@ -155,7 +153,8 @@ describe.for(["aria2 http", "qBittorrent"] as const)("%s, reading a body", (way)
         flood(socket, `8\r\n${SECRET.slice(0, 8)}\r\n`.repeat(100));
       }),
     );
-    await expectFailing(way, peer, Code.Unavailable, /: the reply is longer than 65536 bytes/);
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
+    expectFailure(error, Code.Unavailable, /: the reply is longer than 65536 bytes/, [SECRET]);
     await peer.idle();
   });
 
@@ -169,14 +168,16 @@ describe.for(["aria2 http", "qBittorrent"] as const)("%s, reading a body", (way)
         socket.once("close", () => clearInterval(timer));
       }),
     );
-    await expectFailing(way, peer, Code.DeadlineExceeded, /: time-out: .*the reply/);
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
+    expectFailure(error, Code.DeadlineExceeded, /: time-out: .*the reply/, [SECRET]);
     await peer.idle();
   });
 
   it("refuses a truncated body", async () => {
     const reply = `${HEAD}content-length: 1000\r\n\r\nv1.2`;
     const peer = await serveTcp(answering((socket) => socket.end(reply)));
-    await expectFailing(way, peer, Code.Unavailable, /: reply failed: the connection was closed/);
+    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
+    expectFailure(error, Code.Unavailable, /: reply failed: the connection was closed/, [SECRET]);
   });
 });
 

@@ -1,12 +1,9 @@
 import {
-  create,
   createFileRegistry,
   createRegistry,
-  type DescMessage,
   type DescMethod,
   fromJson,
   type JsonObject,
-  type Message,
 } from "@bufbuild/protobuf";
 import {
   FileDescriptorProtoSchema,
@@ -40,19 +37,6 @@ export function defineRpcs(rpcs: readonly Rpc[]): DescMethod[] {
   return service.methods;
 }
 
-/** The rpcs of a contract by their names. */
-export function rpcsByName(rpcs: readonly Rpc[]): (name: string) => DescMethod {
-  const byName = new Map(defineRpcs(rpcs).map((desc) => [desc.name, desc]));
-  return (name) => {
-    const found = byName.get(name);
-    if (found === undefined) throw new Error(`the test contract has no rpc ${name}`);
-    return found;
-  };
-}
-
-/** A message with these fields. */
-export const made = (desc: DescMessage, fields: object): Message => create(desc, fields as never);
-
 /** The only rpc of a contract. */
 export function defineRpc(rpc: Partial<Rpc>): DescMethod {
   const [method] = defineRpcs([{ name: "GetThing", ...rpc }]);
@@ -68,12 +52,12 @@ const IMPORTS = new Map([
   ["google/protobuf/wrappers.proto", file_google_protobuf_wrappers],
 ]);
 
-let contracts = 0;
+let made = 0;
 
 function fileJson(rpcs: readonly Rpc[]): JsonObject {
-  contracts++;
+  made++;
   return {
-    name: `test/v1/thing_${contracts}.proto`,
+    name: `test/v1/thing_${made}.proto`,
     package: "test.v1",
     syntax: "proto3",
     dependency: [...IMPORTS.keys()],
@@ -152,15 +136,9 @@ function box(): JsonObject {
   return { name: "Box", field: fields, nestedType: [entry("LabelsEntry", "STRING", "STRING")] };
 }
 
-export const REPEATED = { label: "LABEL_REPEATED" };
+const REPEATED = { label: "LABEL_REPEATED" };
 
-/** A field in the JSON form of the protos. */
-export function field(
-  name: string,
-  type: string,
-  number: number,
-  more: JsonObject = {},
-): JsonObject {
+function field(name: string, type: string, number: number, more: JsonObject = {}): JsonObject {
   const jsonName = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
   return { name, jsonName, number, type: `TYPE_${type}`, label: "LABEL_OPTIONAL", ...more };
 }

@@ -23,7 +23,6 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createJsonWriters, type JsonWriterForm } from "../../src/gateway/json-writer.ts";
 import { createJsonText, escapeHtml, JSON_OPTIONS } from "../../src/gateway/serialize.ts";
-import { field, made, REPEATED } from "./contract.ts";
 
 const scalars = {
   some_text: "STRING",
@@ -56,9 +55,17 @@ type Type = string | readonly [type: string, typeName: string];
 
 /** Fields with consecutive numbers from `first` on. */
 function fields(types: Readonly<Record<string, Type>>, first: number, more: JsonObject = {}) {
-  return Object.entries(types).map(([name, type], at) => {
-    const [kind = "", typeName] = [type].flat();
-    return field(name, kind, first + at, { ...(typeName && { typeName }), ...more });
+  return Object.entries(types).map(([name, type], at): JsonObject => {
+    const [kind, typeName] = [type].flat();
+    return {
+      name,
+      jsonName: name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+      number: first + at,
+      type: `TYPE_${kind}`,
+      ...(typeName === undefined ? {} : { typeName }),
+      label: "LABEL_OPTIONAL",
+      ...more,
+    };
   });
 }
 
@@ -113,11 +120,15 @@ const file = fromJson(FileDescriptorProtoSchema, {
       name: "All",
       field: [
         ...fields(everything, 1),
-        ...fields(named("many", everything), 50, REPEATED),
+        ...fields(named("many", everything), 50, { label: "LABEL_REPEATED" }),
         ...fields(named("choice", everything), 100, { oneofIndex: 0 }),
         ...optionals,
-        ...fields({ texts_by_name: ["MESSAGE", ".one.All.TextsByNameEntry"] }, 300, REPEATED),
-        ...fields({ notes_by_name: ["MESSAGE", ".one.All.NotesByNameEntry"] }, 301, REPEATED),
+        ...fields({ texts_by_name: ["MESSAGE", ".one.All.TextsByNameEntry"] }, 300, {
+          label: "LABEL_REPEATED",
+        }),
+        ...fields({ notes_by_name: ["MESSAGE", ".one.All.NotesByNameEntry"] }, 301, {
+          label: "LABEL_REPEATED",
+        }),
       ],
       nestedType: [
         entryOf("TextsByName", "STRING"),
@@ -130,7 +141,9 @@ const file = fromJson(FileDescriptorProtoSchema, {
       field: [
         ...fields({ struct: ["MESSAGE", ".google.protobuf.Struct"] }, 1),
         ...fields({ wrapped: ["MESSAGE", ".google.protobuf.StringValue"] }, 2),
-        ...fields({ by_number: ["MESSAGE", ".one.Left.ByNumberEntry"] }, 3, REPEATED),
+        ...fields({ by_number: ["MESSAGE", ".one.Left.ByNumberEntry"] }, 3, {
+          label: "LABEL_REPEATED",
+        }),
         ...fields({ text: "STRING" }, 4),
       ],
       nestedType: [
@@ -161,6 +174,7 @@ function descOf(name: string): DescMessage {
 }
 
 const [All, Note, Left] = [descOf("All"), descOf("Note"), descOf("Left")];
+const made = (desc: DescMessage, members: object): Message => create(desc, members as never);
 
 const forms: JsonWriterForm[] = [true, false].flatMap((useProtoFieldName) =>
   [true, false].flatMap((alwaysEmitImplicit) =>

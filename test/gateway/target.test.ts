@@ -1,6 +1,7 @@
 import { createServer, type Http2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import {
+  create,
   createRegistry,
   type DescMethodServerStreaming,
   type DescMethodUnary,
@@ -13,7 +14,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { restGateway } from "../../src/gateway/gateway.ts";
 import { createOpenApi } from "../../src/gateway/openapi/document.ts";
-import { defineRpcs, made } from "./contract.ts";
+import { defineRpcs } from "./contract.ts";
 import { send } from "./gateway-server.ts";
 
 const methods = defineRpcs([
@@ -52,11 +53,12 @@ beforeAll(async () => {
           ended = promise;
           await promise;
         }
-        return made(get.output, { word: text });
+        return create(get.output, { word: text } as Record<string, unknown>);
       });
       router.rpc(read, async function* (request, context) {
         answer(String(Reflect.get(request, "text")), context);
-        for (const word of ["a", "b"]) yield made(read.output, { word });
+        for (const word of ["a", "b"])
+          yield create(read.output, { word } as Record<string, unknown>);
       });
     },
   });

@@ -39,11 +39,6 @@ function furnish(): void {
   home.users.shares.set(SHARE.id, { ...SHARE, creator_role: 0 });
 }
 
-async function openFurnished(): Promise<void> {
-  await openSites();
-  furnish();
-}
-
 async function saved(): Promise<ServerContents> {
   managed.set("home", ["/managed"]);
   const { contents, failures } = await servers.read("home");
@@ -68,7 +63,8 @@ const short = (results: readonly EntryResult[]) =>
 
 describe("reading", () => {
   test("has users, shares, and the rules that are not managed, with names in place of ids", async () => {
-    await openFurnished();
+    await openSites();
+    furnish();
     const contents = await saved();
     expect(contents.users?.users.map(({ name }) => name)).toEqual(["admin", "guest", "ann"]);
     expect(contents.rules).toMatchObject([
@@ -87,7 +83,8 @@ describe("reading", () => {
   });
 
   test("names each list that cannot be read, and has the others", async () => {
-    await openFurnished();
+    await openSites();
+    furnish();
     home.users.shares.set("broken", { id: 1 });
     const { contents, failures } = await servers.read("home");
     expect(failures.map(({ list }) => list)).toEqual(["shares"]);
@@ -130,7 +127,8 @@ describe("a restore", () => {
   });
 
   test("creates users, rules and shares in this order, with ids of the new server", async () => {
-    await openFurnished();
+    await openSites();
+    furnish();
     hut.users.add({ username: "zed" });
     const contents = await saved();
     const planned = await restore(contents, true);
@@ -152,7 +150,8 @@ describe("a restore", () => {
   });
 
   test("changes nothing that exists", async () => {
-    await openFurnished();
+    await openSites();
+    furnish();
     const contents = await saved();
     hut.users.add({ username: "ann", base_path: "/mine" });
     hut.rules.put({ path: "/films", readme: "mine" });
@@ -167,7 +166,8 @@ describe("a restore", () => {
   });
 
   test("leaves a rule that is managed on the target to its site", async () => {
-    await openFurnished();
+    await openSites();
+    furnish();
     managed.set("hut", ["/films"]);
     const results = await restore(await saved());
     expect(short(results).slice(2)).toEqual([
@@ -193,7 +193,8 @@ describe("a restore", () => {
   });
 
   test("refuses a rule and a share whose user does not exist there", async () => {
-    await openFurnished();
+    await openSites();
+    furnish();
     home.rules.put({ path: "/lost", read_users: [99] });
     const { users: _users, ...contents } = await saved();
     const results = await restore(contents);
@@ -206,7 +207,8 @@ describe("a restore", () => {
   });
 
   test("says what the server refuses, and goes on, without a secret in the reason", async () => {
-    await openFurnished();
+    await openSites();
+    furnish();
     hut.rules.hold = () => {
       throw new Error("the connection breaks");
     };
@@ -216,7 +218,8 @@ describe("a restore", () => {
   });
 
   test("says which rule could not be sent again, with which the server's cache is cleared", async () => {
-    await openFurnished();
+    await openSites();
+    furnish();
     home.rules.put({ path: "/second", password: "rule-password" });
     let updates = 0;
     hut.rules.hold = (stage) => {
@@ -231,7 +234,8 @@ describe("a restore", () => {
   });
 
   test("ends between two entries with its caller", async () => {
-    await openFurnished();
+    await openSites();
+    furnish();
     const contents = await saved();
     const ending = new AbortController();
     hut.rules.hold = () => ending.abort();

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { AccessStore, AccessTransaction } from "../../src/access/store.ts";
-import { samplePrincipal, sampleToken } from "../access/sample.ts";
+import type {
+  AccessStore,
+  AccessTransaction,
+  StoredPrincipal,
+  StoredToken,
+} from "../../src/access/store.ts";
 
 const none = { principals: [], tokens: [] };
 
@@ -194,14 +198,24 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
     }));
 }
 
-const principal = (id: string) =>
-  samplePrincipal({ id, name: `name ${id}`, kind: "person", createdAt: 9, createdBy: "x" });
+function principal(id: string): StoredPrincipal {
+  return { id, name: `name ${id}`, kind: "person", createdAt: 9, createdBy: "x", disabledAt: null };
+}
 
-export const storedToken = (id: string) =>
-  sampleToken({
+export function storedToken(id: string): StoredToken {
+  return {
     id,
+    principalId: "p",
+    hash: "aGFzaA",
+    scopes: ["settings:read"],
     limits: ["key:a*"],
     comment: "for a test",
     createdAt: 1_700_000_000_000,
+    createdBy: "admin",
     expiresAt: 1_800_000_000_000,
-  });
+    notAfter: null,
+    replacedBy: null,
+    revokedAt: null,
+    revokedBy: null,
+  };
+}

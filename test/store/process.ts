@@ -23,8 +23,6 @@ export interface TestProcess {
   resume(): void;
   /** Ends it with a signal that cannot be caught, by its pid. */
   kill(): Promise<void>;
-  /** The same, for several tests that share it. */
-  stop(): Promise<void>;
 }
 
 /**
@@ -33,13 +31,6 @@ export interface TestProcess {
  * @param program - URL of its file.
  */
 export function startProcess(program: URL, options: ForkOptions = {}): TestProcess {
-  const process = startSharedProcess(program, options);
-  onTestFinished(process.kill);
-  return process;
-}
-
-/** The same for several tests, which end it. */
-export function startSharedProcess(program: URL, options: ForkOptions = {}): TestProcess {
   const child = fork(fileURLToPath(program), {
     execArgv: [],
     serialization: "advanced",
@@ -51,9 +42,10 @@ export function startSharedProcess(program: URL, options: ForkOptions = {}): Tes
     child.kill("SIGKILL");
     return ended;
   };
+  onTestFinished(kill);
   const pause = (): void => void child.kill("SIGSTOP");
   const resume = (): void => void child.kill("SIGCONT");
-  return { events, event, call, pause, resume, kill, stop: kill };
+  return { events, event, call, pause, resume, kill };
 }
 
 function listen(child: ChildProcess, ended: Promise<void>) {

@@ -86,9 +86,7 @@ const served = startedForAll(() =>
 );
 
 function expectOnlyInLog(failures: readonly CallReport[], method: DescMethod, field: string) {
-  expect(failures.map(({ desc, error }) => [desc?.name, error?.code])).toEqual([
-    [method.name, Code.Internal],
-  ]);
+  expect(failures).toMatchObject([{ desc: method, error: { code: Code.Internal } }]);
   const { cause } = failures[0]?.error ?? {};
   expect(cause).toBeInstanceOf(Error);
   const log = [(cause as Error).message, (cause as Error).stack].join("\n");

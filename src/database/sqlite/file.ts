@@ -4,6 +4,7 @@ import {
   closeSync,
   constants,
   existsSync,
+  mkdirSync,
   openSync,
   realpathSync,
   rmSync,
@@ -13,7 +14,6 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { errorText } from "../../error-text.ts";
-import { makeFolder } from "../../files/make-folder.ts";
 import { startPeriodic } from "../../periodic.ts";
 import { type Notify, StoreError } from "../error.ts";
 import { sqliteFailure } from "./failure.ts";
@@ -123,10 +123,10 @@ export function noDatabase(path: string, cause?: unknown): StoreError {
   );
 }
 
-/** Creates the data directory and its parents. @throws StoreError. */
-export async function makeDataFolder(path: string): Promise<void> {
+/** Creates a folder and its parents, for the data directory. */
+export function makeFolder(path: string): void {
   try {
-    await makeFolder(path, 0o750);
+    mkdirSync(path, { recursive: true, mode: 0o750 });
   } catch (error) {
     const reason = errorText(error);
     throw new StoreError(

@@ -1,31 +1,17 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { IncidentClass } from "../../../gen/mooring/v1/incident_pb.js";
 import { SiteMode } from "../../../gen/mooring/v1/site_pb.js";
 import type { StorageRow } from "../../../src/mounts/site/row.ts";
+import { startedForAll } from "../../started.ts";
+import { newFolder } from "../../store/folder.ts";
 import { as } from "../../wire/access-client.ts";
-import { startService, type TestService } from "../../wire/service.ts";
+import { startService } from "../../wire/service.ts";
 import { type OpenList, startOpenList } from "./open-list.ts";
 
-let harbour: OpenList;
-let quay: OpenList;
-let service: TestService;
-let folder: string;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "mooring-cloned-"));
-  harbour = await startOpenList();
-  quay = await startOpenList();
-  service = await startService({ mountTimes: { tick: 100, read: 500 } });
-}, 600_000);
-
-afterAll(async () => {
-  await service?.stop();
-  await Promise.all([harbour?.close(), quay?.close()]);
-  if (folder !== undefined) await rm(folder, { recursive: true });
-});
+const harbour = startedForAll(startOpenList, 600_000);
+const quay = startedForAll(startOpenList, 600_000);
+const service = startedForAll(() => startService({ mountTimes: { tick: 100, read: 500 } }));
+const folder = startedForAll(newFolder);
 
 const admin = () => as(service.port);
 
@@ -49,7 +35,7 @@ const local = (path: string, root: string) => ({
 
 test("the mounts of one server are adopted, and another one becomes its copy", async () => {
   for (const path of ["/films", "/books"])
-    await harbour.call("POST", "/api/admin/storage/create", local(path, folder));
+    await harbour.call("POST", "/api/admin/storage/create", local(path, folder.path));
   const before = await rows(harbour);
   for (const [name, { url, token }] of Object.entries({ harbour, quay }))
     await admin().sites.createSite({ site: { name, url, token } });
@@ -92,7 +78,7 @@ test("a site that follows gets a change, and a change made on it is reverted", a
 });
 
 test("a mount whose folder is missing is an incident, and closes when it is restored", async () => {
-  const gone = join(folder, "gone");
+  const gone = folder.at("gone");
   await admin().mounts.saveMounts({
     mounts: [
       {
@@ -112,7 +98,7 @@ test("a mount whose folder is missing is an incident, and closes when it is rest
     class: IncidentClass.CONFIGURATION,
   });
   await admin().mounts.saveMounts({
-    mounts: [{ name: "broken", config: { root_folder_path: folder } }],
+    mounts: [{ name: "broken", config: { root_folder_path: folder.path } }],
   });
   await expect.poll(async () => (await open()).length).toBe(0);
   await admin().mounts.deleteMounts({ names: ["broken"] });

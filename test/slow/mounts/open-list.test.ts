@@ -1,30 +1,15 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { StorageRow, WantedMount } from "../../../src/mounts/site/row.ts";
-import { type Desk, memoryStore, mount, openDesk } from "../../mounts/site/desk.ts";
-import { type OpenList, startOpenList } from "./open-list.ts";
-import { startUpstream, type Upstream } from "./upstream.ts";
+import { memoryStore, mount, openDesk } from "../../mounts/site/desk.ts";
+import { startedForAll } from "../../started.ts";
+import { newFolder } from "../../store/folder.ts";
+import { startOpenList } from "./open-list.ts";
+import { startUpstream } from "./upstream.ts";
 
-let site: OpenList;
-let upstream: Upstream;
-let folder: string;
-let desk: Desk;
-
-beforeAll(async () => {
-  site = await startOpenList();
-  upstream = await startUpstream();
-  folder = await mkdtemp(join(tmpdir(), "mooring-mounted-"));
-  desk = await openDesk(site, { store: memoryStore() });
-}, 600_000);
-
-afterAll(async () => {
-  desk?.close();
-  await upstream?.close();
-  await site?.close();
-  if (folder !== undefined) await rm(folder, { recursive: true });
-});
+const site = startedForAll(startOpenList, 600_000);
+const upstream = startedForAll(startUpstream);
+const folder = startedForAll(newFolder);
+const desk = startedForAll(() => openDesk(site, { store: memoryStore() }));
 
 async function rowAt(path: string): Promise<StorageRow | undefined> {
   const { content } = (await site.call("GET", "/api/admin/storage/list")) as {
@@ -43,7 +28,7 @@ async function bring(...mounts: WantedMount[]): Promise<number> {
 }
 
 const local = (changes: Partial<WantedMount> = {}) =>
-  mount({ items: { root_folder_path: folder, thumbnail: true }, ...changes });
+  mount({ items: { root_folder_path: folder.path, thumbnail: true }, ...changes });
 const remote = (changes: Partial<WantedMount> = {}) =>
   mount({
     name: "remote",
@@ -96,7 +81,7 @@ test("a failed create is stored, and looked up instead of sent again", async () 
   expect(await rowAt("/wrong")).toMatchObject({ disabled: false });
   expect((await rowAt("/wrong"))?.status).toContain("/no/such");
   expect(await bring(base, wrong)).toBe(0);
-  await bring(base, { ...wrong, revision: 2, items: { root_folder_path: folder } });
+  await bring(base, { ...wrong, revision: 2, items: { root_folder_path: folder.path } });
   expect(await rowAt("/wrong")).toMatchObject({ status: "work" });
   await bring(base);
   expect(await rowAt("/wrong")).toBeUndefined();

@@ -1,27 +1,21 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { SiteMode } from "../../../gen/mooring/v1/site_pb.js";
+import { startedForAll } from "../../started.ts";
 import { type As, as } from "../../wire/access-client.ts";
 import { FOLLOWING } from "../../wire/following.ts";
-import { startService, type TestService } from "../../wire/service.ts";
-import { type OpenList, startOpenList } from "../mounts/open-list.ts";
+import { startService } from "../../wire/service.ts";
+import { startOpenList } from "../mounts/open-list.ts";
 
-let site: OpenList;
-let service: TestService;
+const site = startedForAll(startOpenList, 600_000);
+const service = startedForAll(() => startService(FOLLOWING));
 let admin: As;
 
 beforeAll(async () => {
-  site = await startOpenList();
-  service = await startService(FOLLOWING);
   admin = as(service.port);
   const { url, token } = site;
   await admin.sites.createSite({ site: { name: "home", url, token } });
   await admin.sites.syncSite({ name: "home" });
   await admin.sites.updateSite({ name: "home", site: { mode: SiteMode.FOLLOW } });
-}, 600_000);
-
-afterAll(async () => {
-  await service?.stop();
-  await site?.close();
 });
 
 type Row = Readonly<Record<string, unknown>>;

@@ -1,12 +1,13 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { createServerService, type ServerService } from "../../../src/servers/service.ts";
 import { createUserService, type UserService } from "../../../src/users/service.ts";
-import { type Follower, ORIGIN, startFollower } from "../../sites/follower.ts";
+import { ORIGIN, startFollower } from "../../sites/follower.ts";
+import { startedForAll } from "../../started.ts";
 import { type OpenList, startOpenList } from "../mounts/open-list.ts";
 
-let home: OpenList;
-let hut: OpenList;
-let mooring: Follower;
+const home = startedForAll(startOpenList, 600_000);
+const hut = startedForAll(startOpenList, 600_000);
+const mooring = startedForAll(startFollower);
 let users: UserService;
 let servers: ServerService;
 
@@ -14,8 +15,6 @@ const call = { origin: ORIGIN, signal: new AbortController().signal };
 const one = { all: "new-password", byName: {}, random: false };
 
 beforeAll(async () => {
-  [home, hut] = [await startOpenList(), await startOpenList()];
-  mooring = await startFollower();
   const { registry, sync, service } = mooring.sites;
   for (const [name, { url, token }] of Object.entries({ home, hut }))
     await service.create({ name, url, token }, ORIGIN);
@@ -31,12 +30,6 @@ beforeAll(async () => {
   const ann = { username: "ann", password: "old-password", role: 0, sso_id: "ann@sso" };
   await create(home, { ...ann, base_path: "/films", permission: (1 << 14) | 9 });
   await create(home, { username: "off", password: "x", role: 0, base_path: "/", disabled: true });
-}, 600_000);
-
-afterAll(async () => {
-  await mooring?.close();
-  await home?.close();
-  await hut?.close();
 });
 
 const create = (site: OpenList, user: object) => site.call("POST", "/api/admin/user/create", user);

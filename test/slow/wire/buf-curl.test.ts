@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { developmentProgram } from "../../../tools/development.ts";
-import { startService, type TestService, TOKEN, VERSION } from "../../wire/service.ts";
+import { startedForAll } from "../../started.ts";
+import { startService, TOKEN, VERSION } from "../../wire/service.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const BUF = developmentProgram("buf");
@@ -49,15 +50,8 @@ const ways = [
 ] as const;
 
 describe("buf curl", () => {
-  let service: TestService;
-  let url: string;
-
-  beforeAll(async () => {
-    service = await startService();
-    url = `http://127.0.0.1:${service.port}`;
-  });
-
-  afterAll(() => service.stop());
+  const service = startedForAll(startService);
+  const at = (path = ""): string => `http://127.0.0.1:${service.port}${path}`;
 
   describe.each(ways)("--protocol %s %s %j", (protocol, _how, flags) => {
     const curl = (method: string, request: string, ...more: readonly string[]): Promise<Ran> =>
@@ -68,7 +62,7 @@ describe("buf curl", () => {
         ...more,
         "-d",
         request,
-        `${url}/mooring.v1.${method}`,
+        at(`/mooring.v1.${method}`),
       );
 
     test("calls", async () => {
@@ -100,7 +94,7 @@ describe("buf curl", () => {
   test.each(["grpc", "grpcweb", "connect"])(
     "lists the methods by --protocol %s",
     async (protocol) => {
-      const { stdout, exitCode } = await bufCurl("--protocol", protocol, "--list-methods", url);
+      const { stdout, exitCode } = await bufCurl("--protocol", protocol, "--list-methods", at());
       expect(exitCode).toBe(0);
       expect(stdout.split("\n")).toEqual(expect.arrayContaining(METHODS));
     },
@@ -108,7 +102,7 @@ describe("buf curl", () => {
 
   test("finds reflection in both versions", async () => {
     for (const version of ["grpc-v1", "grpc-v1alpha"]) {
-      const args = ["--protocol", "grpc", "--reflect-protocol", version, "--list-services", url];
+      const args = ["--protocol", "grpc", "--reflect-protocol", version, "--list-services", at()];
       const { stdout } = await bufCurl(...args);
       expect(stdout.split("\n"), version).toContain("mooring.v1.SettingService");
     }
@@ -116,7 +110,7 @@ describe("buf curl", () => {
 
   test("reads the health", async () => {
     for (const protocol of ["grpc", "grpcweb", "connect"]) {
-      const args = ["--protocol", protocol, "-d", "{}", `${url}/grpc.health.v1.Health/Check`];
+      const args = ["--protocol", protocol, "-d", "{}", at("/grpc.health.v1.Health/Check")];
       expect(await bufCurl(...args), protocol).toMatchObject({ json: { status: "SERVING" } });
     }
   });
@@ -125,18 +119,15 @@ describe("buf curl", () => {
 describe("buf curl against MOORING_GRPC_LISTEN", () => {
   test("uses gRPC there, and everything else on the other port", async () => {
     const service = await startService({ env: { MOORING_GRPC_LISTEN: "127.0.0.1:0" } });
-    try {
-      const ping = "mooring.v1.PublicService/Ping";
-      const alone = `http://127.0.0.1:${service.grpcPort}`;
-      const shared = `http://127.0.0.1:${service.port}`;
-      const pong = { exitCode: 0, json: { message: "pong" } };
-      expect(await bufCurl("--protocol", "grpc", `${alone}/${ping}`)).toMatchObject(pong);
-      expect(await bufCurl("--protocol", "connect", `${shared}/${ping}`)).toMatchObject(pong);
-      expect(await bufCurl("--protocol", "grpcweb", `${shared}/${ping}`)).toMatchObject(pong);
-      const missing = await bufCurl("--protocol", "grpc", "--schema", ROOT, `${shared}/${ping}`);
-      expect(missing.exitCode).not.toBe(0);
-    } finally {
-      await service.stop();
-    }
+    onTestFinished(service.stop);
+    const ping = "mooring.v1.PublicService/Ping";
+    const alone = `http://127.0.0.1:${service.grpcPort}`;
+    const shared = `http://127.0.0.1:${service.port}`;
+    const pong = { exitCode: 0, json: { message: "pong" } };
+    expect(await bufCurl("--protocol", "grpc", `${alone}/${ping}`)).toMatchObject(pong);
+    expect(await bufCurl("--protocol", "connect", `${shared}/${ping}`)).toMatchObject(pong);
+    expect(await bufCurl("--protocol", "grpcweb", `${shared}/${ping}`)).toMatchObject(pong);
+    const missing = await bufCurl("--protocol", "grpc", "--schema", ROOT, `${shared}/${ping}`);
+    expect(missing.exitCode).not.toBe(0);
   });
 });

@@ -1,31 +1,17 @@
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
-import { connect } from "node:net";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { type Aria2c, startAria2c } from "../../downloaders/aria2c.ts";
 import { needs } from "../../downloaders/program.ts";
 import { type QbittorrentNox, startQbittorrentNox } from "../../downloaders/qbittorrent-nox.ts";
-import { exchange } from "../../wire/raw/line.ts";
+import { startedForAll } from "../../started.ts";
 import { TOKEN } from "../../wire/service.ts";
 import { type FrontedSite, lastPassed, startFront } from "../../wire/upstream.ts";
 
 const soon = <T>(look: () => T) => expect.poll(look);
 
-let front: FrontedSite;
-let trusting: FrontedSite;
-
-beforeAll(async () => {
-  [front, trusting] = await Promise.all([
-    startFront(),
-    startFront({ env: { MOORING_TRUSTED_PROXIES: "127.0.0.1" } }),
-  ]);
-});
-
-afterAll(async () => {
-  await Promise.all([front.stop(), trusting.stop()]);
-});
-
-const BASIC = `Basic ${Buffer.from("admin:admin-password").toString("base64")}`;
+const front = startedForAll(startFront);
+const trusting = startedForAll(() => startFront({ env: { MOORING_TRUSTED_PROXIES: "127.0.0.1" } }));
 
 describe("the address of a request", () => {
   test("is set by a trusted proxy, and links have the public address", async () => {
@@ -70,90 +56,14 @@ describe("the address of a request", () => {
       "x-forwarded-for": "127.0.0.1",
     });
   });
-
-  test("with two hosts is refused, and the site gets none", async () => {
-    const text = await exchange(front.service.port, [
-      "GET /two HTTP/1.1\r\nHost: a.example\r\nHost: b.example\r\nConnection: close\r\n\r\n",
-    ]);
-    expect(text).toMatch(/^HTTP\/1\.1 400 /);
-    expect(front.site.seen.some(({ url }) => url === "/two")).toBe(false);
-  });
 });
 
-describe("WebDAV", () => {
-  const dav = (method: string, path: string, headers = "") =>
-    exchange(front.service.port, [
-      `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${front.service.port}\r\n`,
-      `Authorization: ${BASIC}\r\n${headers}Connection: close\r\n\r\n`,
-    ]);
-
-  test("MOVE, DELETE and UNLOCK", async () => {
-    front.site.files.set("/from.txt", Buffer.from("moved"));
-    const destination = `Destination: http://127.0.0.1:${front.service.port}/dav/to.txt\r\n`;
-    expect(await dav("MOVE", "/dav/from.txt", destination)).toMatch(/^HTTP\/1\.1 201 /);
-    expect(front.site.files.get("/to.txt")?.toString()).toBe("moved");
-    expect(await dav("DELETE", "/dav/to.txt")).toMatch(/^HTTP\/1\.1 204 /);
-    expect(await dav("UNLOCK", "/dav/to.txt")).toMatch(/^HTTP\/1\.1 204 /);
-  });
-
-  test("a client without a password gets the site's challenge", async () => {
-    const reply = await front.call("PROPFIND", "/dav/");
-    expect([reply.status, reply.headers.get("www-authenticate")]).toEqual([
-      401,
-      'Basic realm="site"',
-    ]);
-  });
-});
-
-describe("a side that disconnects", () => {
-  test("as a reader of a download: the site stops sending", async () => {
-    const aborting = new AbortController();
-    const reply = await fetch(`${front.url}/d/big/1000000000`, { signal: aborting.signal });
-    await reply.body?.getReader().read();
-    expect(front.site.active()).toBe(1);
-    aborting.abort();
-    await soon(() => front.site.active()).toBe(0);
-  });
-
-  test("as a reader over HTTP/2: the site stops sending", async () => {
-    const session = connectHttp2(front.url);
-    const stream = session.request({ ":path": "/d/big/1000000000" });
-    await once(stream, "data");
-    expect(front.site.active()).toBe(1);
-    stream.close();
-    await soon(() => front.site.active()).toBe(0);
-    session.close();
-  });
-
-  test.each([
-    ["with a length", "Content-Length: 1000\r\n\r\nhalf of it"],
-    ["in chunks", "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"],
-  ])("as a sender of an upload %s: nothing is stored", async (_, rest) => {
-    const token = await front.login();
-    const socket = connect(front.service.port, "127.0.0.1");
-    socket.write(
-      `PUT /api/fs/put HTTP/1.1\r\nHost: h\r\nAuthorization: ${token}\r\nFile-Path: /half\r\n${rest}`,
-    );
-    await soon(() => front.site.active()).toBe(1);
-    socket.destroy();
-    await soon(() => front.site.active()).toBe(0);
-    expect(front.site.files.has("/half")).toBe(false);
-  });
-
-  test("as a sender over HTTP/2: nothing is stored", async () => {
-    const session = connectHttp2(front.url);
-    const stream = session.request({
-      ":method": "PUT",
-      ":path": "/api/fs/put",
-      "file-path": "/half",
-      authorization: await front.login(),
-    });
-    stream.on("error", () => undefined).write("half");
-    await soon(() => front.site.active()).toBe(1);
-    session.destroy();
-    await soon(() => front.site.active()).toBe(0);
-    expect(front.site.files.has("/half")).toBe(false);
-  });
+test("a WebDAV client without a password gets the site's challenge", async () => {
+  const reply = await front.call("PROPFIND", "/dav/");
+  expect([reply.status, reply.headers.get("www-authenticate")]).toEqual([
+    401,
+    'Basic realm="site"',
+  ]);
 });
 
 describe("rights", () => {
