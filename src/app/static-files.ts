@@ -4,7 +4,7 @@ import type { Writable } from "node:stream";
 import { promisify } from "node:util";
 import { brotliDecompress } from "node:zlib";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { createNegotiator } from "../gateway/coding.ts";
+import { createNegotiator } from "../gateway/accept-encoding.ts";
 import { HttpFault } from "../gateway/failure.ts";
 import type { SlowReaders } from "../transport/slow-reader.ts";
 

@@ -11,17 +11,15 @@ import {
 import { Code, ConnectError, type ConnectRouterOptions } from "@connectrpc/connect";
 import { BadRequest, bodyTooLarge } from "../transport/body.ts";
 
-/** A compression of requests and replies: the type of Connect's `acceptCompression`. */
+/** Compression of requests and replies: the type of Connect's `acceptCompression`. */
 export type Coding = NonNullable<ConnectRouterOptions["acceptCompression"]>[number];
 
 /** Brotli level with nearly the size of the highest one for a tenth of its time. */
 const BROTLI_QUALITY = 5;
 
-const [toGzip, toBrotli, toDeflate] = [
-  promisify(gzip),
-  promisify(brotliCompress),
-  promisify(deflate),
-];
+const toGzip = promisify(gzip);
+const toBrotli = promisify(brotliCompress);
+const toDeflate = promisify(deflate);
 
 export const GZIP: Coding = {
   name: "gzip",
@@ -51,7 +49,7 @@ export const DEFLATE: Coding = {
 function decompressor(name: string, undo: typeof gunzip): Coding["decompress"] {
   const run = promisify<Uint8Array, object, Buffer<ArrayBuffer>>(undo);
   return async (bytes, limit) => {
-    // An empty message is not compressed.
+    // Zero-length content is not decompressed (Connect protocol, "Unary-Request").
     if (bytes.length === 0) return new Uint8Array();
     try {
       return await run(bytes, { maxOutputLength: limit });
@@ -85,10 +83,12 @@ export function decompressionFor(
   if (name === undefined || name === "" || name === "identity") return undefined;
   const found = offered.find((coding) => coding.name === name);
   if (found !== undefined) return decompressWith(found);
+  const given = JSON.stringify(name.slice(0, 64));
   const known = offered.map((coding) => coding.name).join(",");
+  const remedy = known === "" ? "use none" : `use one of ${known}`;
   throw new BadRequest(
     "HEADER_INVALID",
-    `the compression ${JSON.stringify(name.slice(0, 64))} is not supported: use ${known === "" ? "none" : `one of ${known}`}`,
+    `the compression ${given} is not supported: ${remedy}`,
     Code.Unimplemented,
     { [accepts]: known === "" ? "identity" : known },
   );
@@ -104,46 +104,4 @@ function decompressWith(coding: Coding): Decompress {
       throw notValid(coding.name);
     }
   };
-}
-
-/** Finds the codings that an Accept-Encoding header accepts, the preferred one first. */
-export type Negotiator<Name extends string = string> = (
-  header: string | undefined,
-) => readonly Name[];
-
-/** Maximum number of cached headers: browsers and proxies send few different ones. */
-const REMEMBERED = 64;
-
-/**
- * Creates a negotiator (RFC 9110, section 12.5.3) that caches its results.
- *
- * @param names of the codings, the preferred one first if a header gives them equal weights.
- */
-export function createNegotiator<Name extends string>(names: readonly Name[]): Negotiator<Name> {
-  const remembered = new Map<string, readonly Name[]>();
-  return (header) => {
-    if (header === undefined) return [];
-    const known = remembered.get(header);
-    if (known) return known;
-    const codings = acceptedCodings(header, names);
-    if (remembered.size < REMEMBERED && header.length < 256) remembered.set(header, codings);
-    return codings;
-  };
-}
-
-/** The codings of a header with a weight above 0, by weight. */
-export function acceptedCodings<Name extends string>(
-  header: string,
-  names: readonly Name[],
-): readonly Name[] {
-  const weights = new Map(header.split(",").map(readMember));
-  const weight = (name: Name): number => weights.get(name) ?? weights.get("*") ?? 0;
-  return names.filter((name) => weight(name) > 0).sort((a, b) => weight(b) - weight(a));
-}
-
-function readMember(member: string): [coding: string, weight: number] {
-  const [name = "", ...parameters] = member.split(";");
-  const q = parameters.find((parameter) => /^\s*q\s*=/i.test(parameter));
-  const weight = q === undefined ? 1 : Number(q.slice(q.indexOf("=") + 1));
-  return [name.trim().toLowerCase(), Number.isNaN(weight) ? 0 : weight];
 }

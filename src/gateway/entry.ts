@@ -4,6 +4,6 @@ export { frameworkErrors, type RestGatewayOptions, restGateway } from "./gateway
 export { createMethods, type Method, type Routes } from "./method.ts";
 export { createOpenApi, type OpenApiOptions } from "./openapi/document.ts";
 export type { GatewayOptions, Served } from "./options.ts";
+export type { ReadingOptions, Tolerance, UnknownParameters } from "./rest/reading.ts";
 export { type GatewayRoute, listRoutes } from "./rest/rest.ts";
 export { type BesideRule, RuleError, serviceConfigRules } from "./rest/rule.ts";
-export type { ReadingOptions, Tolerance, UnknownParameters } from "./rest/tolerance.ts";

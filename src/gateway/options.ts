@@ -26,8 +26,8 @@ import { forwardTo } from "./forward.ts";
 import { createMethods, type Method, type Routes } from "./method.ts";
 import type { PathTolerance } from "./mount-path.ts";
 import type { TagPrefix } from "./rest/entity-tag.ts";
+import { completeReading, type Reading, type ReadingOptions } from "./rest/reading.ts";
 import { type BesideRule, RuleError, rpcName } from "./rest/rule.ts";
-import { completeReading, type Reading, type ReadingOptions } from "./rest/tolerance.ts";
 import type { MemberNames } from "./serialize.ts";
 import {
   checkNames,

@@ -2,9 +2,10 @@ import type { DescMethod, Registry } from "@bufbuild/protobuf";
 import type { ConnectRouterOptions, HandlerContext } from "@connectrpc/connect";
 import { memoize } from "../memoize.ts";
 import type { MessageLimits } from "../transport/body.ts";
-import { type Coding, createNegotiator, type Negotiator } from "./coding.ts";
+import { createNegotiator, type Negotiator } from "./accept-encoding.ts";
+import type { Coding } from "./coding.ts";
 import type { ReplyForm } from "./encoded.ts";
-import type { Reading } from "./rest/tolerance.ts";
+import type { Reading } from "./rest/reading.ts";
 
 /**
  * Options of Connect's routers, for the whole gateway, for one service (`router.service`) or for one

@@ -7,8 +7,8 @@ import { restContract, servedServices } from "../../src/app/routes.ts";
 import { createMethods, isRead } from "../../src/gateway/method.ts";
 import { type Binding, createBindings } from "../../src/gateway/rest/binding.ts";
 import { parseQuery } from "../../src/gateway/rest/query.ts";
+import { completeReading } from "../../src/gateway/rest/reading.ts";
 import { bodyMessage } from "../../src/gateway/rest/request.ts";
-import { completeReading } from "../../src/gateway/rest/tolerance.ts";
 import { createTextReader } from "../../src/gateway/rest/value.ts";
 
 const reading = completeReading({ ...restContract, unknownParameters: misspeltParameter });

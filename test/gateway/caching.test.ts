@@ -2,7 +2,7 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { create, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, test } from "vitest";
-import { acceptedCodings } from "../../src/gateway/coding.ts";
+import { acceptedCodings } from "../../src/gateway/accept-encoding.ts";
 import { defineRpc, defineRpcs, type Rpc } from "./contract.ts";
 import {
   countReads,

@@ -4,7 +4,7 @@ import { ValidateDriverConfigRequestSchema } from "../../gen/mooring/v1/driver_s
 import { SaveSettingsRequestSchema } from "../../gen/mooring/v1/setting_service_pb.js";
 import { UpdateSiteRequestSchema } from "../../gen/mooring/v1/site_service_pb.js";
 import { fieldFromJson, messageFromJson } from "../../src/gateway/rest/json-message.ts";
-import { completeReading } from "../../src/gateway/rest/tolerance.ts";
+import { completeReading } from "../../src/gateway/rest/reading.ts";
 import { ticksDuring } from "../ticks-during.ts";
 
 const rules = { reading: completeReading({}), registry: createRegistry() };

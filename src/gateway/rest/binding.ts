@@ -1,9 +1,9 @@
 import type { Method } from "../method.ts";
 import { type PathTemplate, PathTemplateError, parsePathTemplate } from "./path.ts";
+import { completeReading, type Reading } from "./reading.ts";
 import { createReplyRule, type ReplyRule } from "./reply-rule.ts";
 import { createRequestRule, type RequestRule } from "./request.ts";
 import { type BesideRule, type Rule, readRules, refuseRule, rpcName } from "./rule.ts";
-import { completeReading, type Reading } from "./tolerance.ts";
 
 /** One REST route to one rpc, checked against the rpc's descriptor. */
 export interface Binding {

@@ -10,7 +10,7 @@ import {
 import { hasCustomJsonRepresentation, isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { isObject } from "../../is-object.ts";
 import { findField } from "./field.ts";
-import type { Reading } from "./tolerance.ts";
+import type { Reading } from "./reading.ts";
 import {
   describeType,
   enumNumber,

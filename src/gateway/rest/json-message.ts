@@ -24,7 +24,7 @@ import {
   isJsonObject,
   type JsonRules,
 } from "./json-fit.ts";
-import type { Tolerance } from "./tolerance.ts";
+import type { Tolerance } from "./reading.ts";
 
 /**
  * Converts JSON from readJson to a message; the JSON is changed. A long list or map takes several

@@ -10,7 +10,7 @@ import {
   findField,
   findFieldPath,
 } from "./field.ts";
-import type { Reading } from "./tolerance.ts";
+import type { Reading } from "./reading.ts";
 import { createTextReader, readValue, type TextReader } from "./value.ts";
 
 /** Parameter of a query: its unescaped name, and its raw value. */

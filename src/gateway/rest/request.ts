@@ -39,8 +39,8 @@ import {
   readText,
   type Target,
 } from "./query.ts";
+import type { Reading } from "./reading.ts";
 import { type BodyRule, type Rule, refuseRule } from "./rule.ts";
-import type { Reading } from "./tolerance.ts";
 
 /** Request rule of a binding, resolved to the fields of its message. */
 export interface RequestRule {

@@ -33,19 +33,18 @@ import { anyBodyMessage } from "./http-body.ts";
 import { readRequestJson } from "./json.ts";
 import { captureVariables, type PathParts } from "./path.ts";
 import { hasParameter, parseQuery, type Query } from "./query.ts";
+import { RestReply, type Variant } from "./reply.ts";
+import { prepareText } from "./reply-text.ts";
+import { bodyMessage, emptyMessage, fillMessage, readForm, takesForm } from "./request.ts";
+import { createRouter, type Router, type Url } from "./router.ts";
 import {
   encodeEvent,
   eventStream,
   jsonStream,
-  prepareText,
-  RestReply,
   rawStream,
   STREAM_TYPES,
   streamFormat,
-  type Variant,
-} from "./reply.ts";
-import { bodyMessage, emptyMessage, fillMessage, readForm, takesForm } from "./request.ts";
-import { createRouter, type Router, type Url } from "./router.ts";
+} from "./stream-reply.ts";
 
 /** One route, for documentation and tests. */
 export interface GatewayRoute {
@@ -513,9 +512,9 @@ function seenTag(
   seesWhole: (call: HttpCall) => boolean,
 ): string | undefined {
   const header = call.header("if-none-match");
-  if (header === undefined || reply.state === undefined) return undefined;
+  if (header === undefined || reply.opaqueTag === undefined) return undefined;
   if (call.requestMethod !== "GET" && call.requestMethod !== "HEAD") return undefined;
   // The caller may send a tag of another caller's part, or of the whole.
   if (!reply.isPart && !seesWhole(call)) return undefined;
-  return header === reply.tag ? header : matchNoneMatch(header, reply.state);
+  return header === reply.tag ? header : matchNoneMatch(header, reply.opaqueTag);
 }

@@ -133,7 +133,7 @@ describe("the pages", () => {
       ["options", "GatewayOptions"],
       ["gateway", "RestGatewayOptions"],
       ["fetch", "RestHandlerOptions"],
-      ["rest/tolerance", "ReadingOptions"],
+      ["rest/reading", "ReadingOptions"],
     ]) {
       const text = readFileSync(join(SOURCE, `${file}.ts`), "utf8");
       const start = text.indexOf(`export interface ${name} `);

@@ -6,13 +6,13 @@ import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
  */
 export interface Tolerance {
   /**
-   * A query parameter with an empty value (`?size=`) counts as absent, except a boolean, and a number
-   * of a call that may change something; otherwise it is empty text.
+   * A query parameter with an empty value (`?size=`) counts as absent. Exceptions: booleans, and
+   * numbers of calls that may change something. False: the value is empty text.
    */
   readonly emptyParameters?: boolean | undefined;
-  /** A query parameter of a field without a text form is ignored; otherwise it is refused. */
+  /** A query parameter of a field without a text form is ignored. False: it is refused. */
   readonly unusableParameters?: boolean | undefined;
-  /** A singular field gets the first of several values; otherwise they are refused. */
+  /** A singular field gets the first of several values. False: they are refused. */
   readonly repeatedParameters?: boolean | undefined;
   /** JSON members may differ from their field's name in upper and lower case. */
   readonly memberCase?: boolean | undefined;
@@ -82,11 +82,14 @@ export interface ReadingOptions {
 export type Reading = {
   readonly [Name in keyof ReadingOptions]-?: NonNullable<ReadingOptions[Name]>;
 } & {
-  /** Unknown members are refused where the body sets a mask: the application has not decided. */
+  /**
+   * Unknown members are refused where the body sets the `update_mask`: the application has not set
+   * `unknownMembers`.
+   */
   readonly hasStrictMasks: boolean;
 };
 
-/** Fills in the defaults. @internal */
+/** Options with their defaults in place of absent ones. @internal */
 export function completeReading(options: ReadingOptions = {}): Reading {
   return {
     tolerance: options.tolerance ?? {},
