@@ -1,5 +1,5 @@
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
-import { inParts } from "../audit/recorder.ts";
+import { subjectParts } from "../audit/subject-part.ts";
 import { mapWriteError } from "../database/error.ts";
 import { invalid, notFound, rejectViolations, type Violation } from "../messages/error.ts";
 import { type Message, message } from "../messages/message.ts";
@@ -184,7 +184,7 @@ function noteOf(
   const time = deps.now();
   const groups = Map.groupBy(results, ({ outcome }) => outcome);
   const audit = [...groups].flatMap(([outcome, of]) =>
-    inParts(of.map(({ name }) => subjectOf(name))).map((names) => ({
+    subjectParts(of.map(({ name }) => subjectOf(name))).map((names) => ({
       ...doneEntry(origin, time, [site.name, ...names], { from, to: site.name, step, outcome }),
       ...(outcome === "failed" && { outcome: "FAILED_PRECONDITION" }),
     })),

@@ -1,26 +1,28 @@
 import { expect, test } from "vitest";
-import { createTally, type Noted } from "../../src/audit/recorder.ts";
 import type { AuditEntry } from "../../src/audit/store.ts";
+import { createTally, type Noted } from "../../src/audit/tally.ts";
 
-const noted = (members: Partial<Noted["origin"]> = {}, rest: Partial<Noted> = {}): Noted => ({
+/** A read of a setting by admin, with other members of its origin and other members of the call. */
+const noted = (origin: Partial<Noted["origin"]> = {}, call: Partial<Noted> = {}): Noted => ({
   origin: {
     actor: "admin",
     transport: "rest",
     method: "GetSetting",
     peer: "10.0.0.1",
     requestId: "r",
-    ...members,
+    ...origin,
   },
   outcome: "OK",
-  ...rest,
+  ...call,
 });
+/** Receiver of rows for tests in which all rows wait for the drain. */
 const unexpected = (): never => {
-  throw new Error("nothing may be written at once");
+  throw new Error("rows were written before the drain");
 };
 const DENIED = { outcome: "PERMISSION_DENIED", reason: "no scope" };
 const REFUSED = { outcome: "UNAUTHENTICATED", reason: "a wrong token" };
 
-test("one call is a row with all its details", () => {
+test("one call is a row with all its details, and is drained once", () => {
   const tally = createTally(() => 60_000, unexpected);
   tally.note(noted({ actor: "p/0123456789ab" }, { subjects: ["aria2_secret"] }));
   expect(tally.drain()).toEqual([
@@ -40,16 +42,21 @@ test("one call is a row with all its details", () => {
   expect(tally.drain()).toEqual([]);
 });
 
-test("reads are counted by caller, address and method, with all subjects", () => {
+test("reads are one row per caller, address and method, with the transports and subjects of all", () => {
   const tally = createTally(() => 0, unexpected);
-  for (const key of ["a", "b", "a"]) tally.note(noted({ transport: key }, { subjects: [key] }));
+  for (const [transport, subject] of [
+    ["rest", "a"],
+    ["grpc", "b"],
+    ["rest", "a"],
+  ] as const)
+    tally.note(noted({ transport }, { subjects: [subject] }));
   tally.note(noted({ peer: "10.0.0.2" }));
   tally.note(noted({ method: "ListSettings" }));
   tally.note(noted({ actor: "other" }));
   const rows = tally.drain();
   expect(rows).toHaveLength(4);
   expect(rows[0]).toMatchObject({ transport: "", requestId: "", subjects: ["a", "b"] });
-  expect(rows[0]?.detail).toMatchObject({ count: 3, transports: ["a", "b"] });
+  expect(rows[0]?.detail).toMatchObject({ count: 3, transports: ["rest", "grpc"] });
 });
 
 test("refusals of one token are one row, for any method", () => {
@@ -91,7 +98,7 @@ test("refusals of one token from many addresses are one row, with the most frequ
   expect(row?.detail).toMatchObject({ count: 5_000, otherPeers: 4_990 });
 });
 
-test("a hundred addresses are counted one by one, and the ten with the most calls are named", () => {
+test("a hundred addresses are counted one by one until the drain, and the ten with the most calls are named", () => {
   const tally = createTally(() => 0, unexpected);
   const call = (last: number, times = 1): void => {
     for (let at = 0; at < times; at += 1)
@@ -140,7 +147,7 @@ test("long names take more rows, because the audit cuts a row at 4,096 character
   for (const row of rows) expect(row.subjects.join().length).toBeLessThan(4_096);
 });
 
-test("more names than memory is for are written at once", () => {
+test("names beyond 20,000 are written before the drain, and none is lost", () => {
   const written: AuditEntry[] = [];
   const tally = createTally(
     () => 0,
@@ -154,13 +161,13 @@ test("more names than memory is for are written at once", () => {
   expect(all).toEqual(names);
 });
 
-test("any number of refused calls leaves the actor and token of a read", () => {
+test("10,000 refused calls take at most 101 rows, and a read keeps its row with actor and token", () => {
   const tally = createTally(() => 0, unexpected);
   for (let at = 0; at < 10_000; at += 1)
     tally.note(noted({ actor: `p${at}/0123456789ab`, peer: `10.0.0.${at % 250}` }, DENIED));
   tally.note(noted({ actor: "reader/abcdefghijkl" }, { subjects: ["sso_client_secret"] }));
   const rows = tally.drain();
-  // A hundred rows of tokens, one of all others that are refused, and the read.
+  // A hundred rows of refused tokens, one of all further ones, and the read.
   expect(rows.length).toBeLessThanOrEqual(102);
   const sum = rows.reduce((all, { detail }) => all + Number(detail["count"]), 0);
   expect(sum).toBe(10_001);
@@ -174,7 +181,7 @@ test("any number of refused calls leaves the actor and token of a read", () => {
   );
 });
 
-test("reads of any number of tokens keep their tokens: the rest is written at once", () => {
+test("reads of 10,000 tokens keep their tokens: each hundred rows are written before the drain", () => {
   const written: AuditEntry[] = [];
   const batches: number[] = [];
   const tally = createTally(
