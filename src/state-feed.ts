@@ -1,12 +1,11 @@
-import { memoize } from "./memoize.ts";
 import { type Periodic, startPeriodic } from "./periodic.ts";
 import { createTicks } from "./ticks.ts";
 import { createWaiter } from "./waiter.ts";
 
 /** Minimum time between two wakes of the streams after changes, in milliseconds. */
-const GAP = 50;
-/** Time for which a state without streams is kept with its messages, in milliseconds. */
-const KEPT = 10_000;
+const WAKE_GAP = 50;
+/** Time for which the state is kept after its last stream has ended, in milliseconds. */
+const KEEP_TIME = 10_000;
 
 /**
  * Messages of all streams that show the same part of a state in the same form. Both functions
@@ -75,7 +74,7 @@ export function createStateFeed<S>(deps: StateFeedDeps<S>): StateFeed<S> {
     polling = undefined;
     // Without streams nothing is read, and later changes of other processes are unknown.
     if (interval !== undefined) kept.changed();
-    forgetting = setTimeout(kept.forget, KEPT).unref();
+    forgetting = setTimeout(kept.forget, KEEP_TIME).unref();
   };
   return {
     changed: () => {
@@ -172,54 +171,7 @@ function oncePerGap(work: () => void): () => void {
       waiting = undefined;
       if (isRequested) run();
     };
-    waiting = setTimeout(due, GAP).unref();
+    waiting = setTimeout(due, WAKE_GAP).unref();
   };
   return run;
-}
-
-/** State of named items. An item is the same object until it changes. */
-export interface Collection<I> {
-  readonly items: ReadonlyMap<string, I>;
-}
-
-/** Items for a message. */
-export interface Difference<I> {
-  readonly changed: readonly I[];
-  /** As they were last sent. */
-  readonly removed: readonly I[];
-}
-
-/** @param isVisible whether the view shows an item. Default: all. */
-export function createView<S extends Collection<I>, I, M>(
-  show: (difference: Difference<I>, state: S) => M | Promise<M>,
-  isVisible?: (item: I) => boolean,
-): View<S, M> {
-  const visible = memoize((state: S): ReadonlyMap<string, I> => {
-    if (isVisible === undefined) return state.items;
-    return new Map([...state.items].filter(([, item]) => isVisible(item)));
-  });
-  return {
-    first: memoize((state: S) =>
-      show({ changed: [...visible(state).values()], removed: [] }, state),
-    ),
-    step: perPair((from: S, to: S) => {
-      const before = visible(from);
-      const after = visible(to);
-      const changed = [...after].filter(([name, item]) => before.get(name) !== item);
-      const removed = [...before].filter(([name]) => !after.has(name));
-      if (changed.length === 0 && removed.length === 0) return undefined;
-      return show(
-        { changed: changed.map(([, item]) => item), removed: removed.map(([, item]) => item) },
-        to,
-      );
-    }),
-  };
-}
-
-/** Memoizes a function of two states. */
-export function perPair<S extends object, M>(
-  compute: (from: S, to: S) => M,
-): (from: S, to: S) => M {
-  const from = memoize((before: S) => memoize((after: S) => compute(before, after)));
-  return (before, after) => from(before)(after);
 }

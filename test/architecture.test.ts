@@ -203,6 +203,7 @@ const everywhere = [
   "content-etag.ts",
   "bounded-lock.ts",
   "certificate-error.ts",
+  "collection-view.ts",
   "error-text.ts",
   "is-object.ts",
   "json-error.ts",

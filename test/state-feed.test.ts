@@ -1,10 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import {
-  type Collection,
-  createStateFeed,
-  createView,
-  type StateFeedDeps,
-} from "../src/state-feed.ts";
+import { type Collection, createView } from "../src/collection-view.ts";
+import { createStateFeed, type StateFeedDeps } from "../src/state-feed.ts";
 import { ticksDuring } from "./ticks-during.ts";
 
 interface Item {

@@ -1,5 +1,5 @@
 import { actorOf, doneEntry } from "../audit/entry.ts";
-import type { JobSlots } from "../database/job.ts";
+import type { JobSlots } from "../database/job-slot.ts";
 import { pauseFor } from "../pause.ts";
 import { type Periodic, startPeriodic } from "../periodic.ts";
 import type { AccessRegistry } from "./registry.ts";

@@ -1,4 +1,4 @@
-import type { JobSlots } from "../database/job.ts";
+import type { JobSlots } from "../database/job-slot.ts";
 import { startPeriodic } from "../periodic.ts";
 import type { AccessRegistry } from "./registry.ts";
 import type { StoredToken } from "./store.ts";

@@ -11,7 +11,7 @@ import { type BackupLease, BackupService, type BackupServiceDeps } from "../back
 import { createFolderTarget } from "../backups/target/folder.ts";
 import type { BackupTarget } from "../backups/target/target.ts";
 import type { Config } from "../config/config.ts";
-import { createLease, type LeaseStore } from "../database/job.ts";
+import { createLease, type LeaseStore } from "../database/lease.ts";
 import { errorText } from "../error-text.ts";
 import type { Conditions } from "../incidents/condition.ts";
 import { classify } from "../incidents/incident.ts";

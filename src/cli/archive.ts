@@ -20,8 +20,8 @@ import { existsAlready, writeNewFile } from "./file.ts";
 import { longCall } from "./long-call.ts";
 import { readSites } from "./mount.ts";
 import { type Output, printableJson } from "./output.ts";
+import { notePendingSites } from "./saved.ts";
 import { askPassphrase, givenPassphrase, newPassphrase } from "./secret.ts";
-import { noticePending } from "./setting-table.ts";
 
 const MODES = {
   omit: SecretsMode.OMIT,
@@ -217,7 +217,7 @@ export function readImportChoices({ args }: CommandRun, only: readonly string[])
 export function endImport(run: CommandRun, reply: ImportReply): void {
   if (!run.args.is("dry-run")) tellOfToken(run, reply);
   tellOfServerOwn(run, reply);
-  noticePending(run, reply.pendingSites);
+  notePendingSites(run, reply.pendingSites);
   refuseLosses(run, reply);
   refuseReplaced(run, reply);
 }

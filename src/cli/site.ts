@@ -239,7 +239,7 @@ export function readMember(
 
 function patternsOf(text: string, name: string): string[] {
   if (text === "") return [];
-  const parsed = nameList(text, { cwd: "/", parallelism: 1 });
+  const parsed = nameList(text);
   if ("complaint" in parsed) throw usage(`${name} ${parsed.complaint}`);
   return [...parsed.value];
 }

@@ -26,7 +26,7 @@ import { agreeToEffects, effectLine } from "./effect.ts";
 import { CliFailure, EXIT, usage } from "./failure.ts";
 import { readText, writeNewFile } from "./file.ts";
 import { longCall } from "./long-call.ts";
-import { noticePending } from "./setting-table.ts";
+import { notePendingSites } from "./saved.ts";
 
 /** File that declares records, as a command reads it. */
 interface ReadFile {
@@ -137,7 +137,7 @@ export async function applyFile(run: CommandRun, path: string): Promise<void> {
   const reply = await importFile(run, file, false);
   if (args.is("json")) await output.json(ImportArchiveResponseSchema, reply);
   else await writeReport(run, reply, { isPlan: false, done: "applied" });
-  noticePending(run, reply.pendingSites);
+  notePendingSites(run, reply.pendingSites);
   const missing = reply.results.filter(({ isLoss }) => isLoss);
   if (missing.length > 0)
     throw new CliFailure(

@@ -55,14 +55,14 @@ export const shortText: Parser<string> = (text) =>
     : { complaint: "has a control character, or more than 1024 characters" };
 
 /** Names separated by commas, in their order; white space around a name is removed. */
-export const nameList: Parser<readonly string[]> = (text) => {
+export function nameList(text: string): Parsed<readonly string[]> {
   const names = text.split(",").map((name) => name.trim());
   if (names.includes("")) {
     return { complaint: "has an empty name between its commas: write it as A,B,C" };
   }
   const twice = names.find((name, index) => names.indexOf(name) < index);
   return twice === undefined ? { value: names } : { complaint: "names something twice" };
-};
+}
 
 const maxWorkers = 128;
 

@@ -15,12 +15,12 @@ import {
   ValidateDriverConfigResponseSchema,
   WatchDriversResponseSchema,
 } from "../../gen/mooring/v1/driver_service_pb.js";
+import { perPair } from "../collection-view.ts";
 import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
 import { createTranslations, type Language, type Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn } from "../messages/localize.ts";
 import { message } from "../messages/message.ts";
-import { perPair } from "../state-feed.ts";
 import { type Catalogue, diffCatalogues } from "./catalogue.ts";
 import type { DriverService } from "./driver.ts";
 import { type ConfigItem, createDriverTranslation, type DriverInfo } from "./driver-info.ts";

@@ -10,6 +10,7 @@ import {
   WatchIncidentsResponseSchema,
 } from "../../gen/mooring/v1/incident_service_pb.js";
 import { originOf } from "../audit/entry.ts";
+import { createView } from "../collection-view.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { memoize } from "../memoize.ts";
 import { invalid } from "../messages/error.ts";
@@ -17,7 +18,6 @@ import type { Language, Translate } from "../messages/language.ts";
 import { createLanguageOf, createSayIn, type LanguageOf } from "../messages/localize.ts";
 import { message, type Text } from "../messages/message.ts";
 import { pageLimit, placeOf, tokenOf } from "../messages/page.ts";
-import { createView } from "../state-feed.ts";
 import type { Coverage } from "./coverage.ts";
 import { DAY, dayOfDate } from "./days/day.ts";
 import { type DaySource, daysImpl } from "./days/rpc.ts";

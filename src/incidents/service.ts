@@ -1,8 +1,9 @@
 import { type AuditOrigin, doneEntry } from "../audit/entry.ts";
+import type { Collection } from "../collection-view.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
 import { failedPrecondition, invalid, notFound, unavailable } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
-import { type Collection, createStateFeed, type View } from "../state-feed.ts";
+import { createStateFeed, type View } from "../state-feed.ts";
 import type { Incident, IncidentEvent } from "./incident.ts";
 import type { IncidentFilter, IncidentStore, StoredDelivery } from "./store.ts";
 

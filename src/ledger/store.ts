@@ -1,6 +1,6 @@
 import type { AuditOrigin } from "../audit/entry.ts";
 import type { AuditEntry } from "../audit/store.ts";
-import type { JobSlots } from "../database/job.ts";
+import type { JobSlots } from "../database/job-slot.ts";
 
 /** Name of a record: unique over all records. */
 export interface RecordName {

@@ -1,10 +1,11 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import { type Grant, grantOf, ROOT } from "../access/grant.ts";
+import { createView } from "../collection-view.ts";
 import { memoize } from "../memoize.ts";
 import type { Language, Translate } from "../messages/language.ts";
 import { createLanguageOf } from "../messages/localize.ts";
 import { type Text, textIn } from "../messages/message.ts";
-import { createView, type View } from "../state-feed.ts";
+import type { View } from "../state-feed.ts";
 import type { Watched } from "./watch.ts";
 
 /** Messages of the streams of a kind. */

@@ -1,6 +1,7 @@
+import type { Collection } from "../collection-view.ts";
 import { unavailable } from "../messages/error.ts";
 import { message } from "../messages/message.ts";
-import { type Collection, createStateFeed } from "../state-feed.ts";
+import { createStateFeed } from "../state-feed.ts";
 import { createTicks } from "../ticks.ts";
 
 /** All records of a kind at one time, as streams show them. */

@@ -7,8 +7,9 @@ import { ownValue } from "../own-value.ts";
 import type { SettingDefinition } from "../settings/definition.ts";
 import { checkText, checkValue, MASK, normalizeValue } from "../settings/value.ts";
 import { trimEnd } from "../trim-end.ts";
+import { checkPattern } from "./selection.ts";
 import { keyPolicyOf } from "./settings/key-policy.ts";
-import { checkPattern, type Site, type SiteMode } from "./site.ts";
+import type { Site, SiteMode } from "./site.ts";
 import { isChoiceOfSites } from "./site-names.ts";
 
 /** Input for a site. Undefined members stay unchanged. */

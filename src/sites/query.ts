@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from "kysely";
 import type { AppendAudit } from "../audit/query.ts";
 import { unlessTaken } from "../database/error.ts";
-import { dropLease, takeLease } from "../database/job.ts";
+import { dropLease, takeLease } from "../database/lease.ts";
 import { markSites, sitesVersion } from "../database/meta-query.ts";
 import type { LockRows } from "../database/row-lock.ts";
 import type { Database, SiteRow, SiteStateTable } from "../database/schema.ts";

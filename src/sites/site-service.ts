@@ -1,8 +1,9 @@
 import type { AuditOrigin } from "../audit/entry.ts";
+import type { Collection } from "../collection-view.ts";
 import type { Snapshot } from "../ledger/snapshot.ts";
 import type { RevisionOrigin } from "../ledger/store.ts";
 import type { Text } from "../messages/message.ts";
-import type { Collection, View } from "../state-feed.ts";
+import type { View } from "../state-feed.ts";
 import type { SiteInput } from "./input.ts";
 import type { KindResult } from "./record-effect.ts";
 import type { Adoption } from "./settings/adoption.ts";

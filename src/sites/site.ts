@@ -1,5 +1,4 @@
-import { fitsGlob } from "../database/glob.ts";
-import { type Message, message, reviveText, type Text } from "../messages/message.ts";
+import { reviveText, type Text } from "../messages/message.ts";
 
 /** `observe`: compared, never written. `follow`: gets every change. */
 export type SiteMode = "observe" | "follow";
@@ -7,7 +6,7 @@ export type SiteMode = "observe" | "follow";
 /** Maximum number of sites: each needs a list of settings in memory and a call per minute. */
 export const MAX_SITES = 1_000;
 
-/** Running server whose settings Mooring manages. Frozen. */
+/** Server of the AList family whose records Mooring manages. Frozen. */
 export interface Site {
   /** Random and constant. */
   readonly id: string;
@@ -30,8 +29,8 @@ export interface Site {
   readonly overrides: Readonly<Record<string, string>>;
   readonly paused: boolean;
   /**
-   * Time at which an import has paused it until all that belongs to it is stored, in milliseconds since
-   * 1970 UTC; 0: none has, or the import has ended.
+   * Time at which an import has paused the site until all that belongs to it is stored, in milliseconds
+   * since 1970 UTC; 0: no import pauses it.
    */
   readonly restoring: number;
   /** Whether it is the upstream. */
@@ -59,7 +58,7 @@ export const NEW_SITE: Site = Object.freeze({
 });
 
 /**
- * Reports whether a change would make a site follow whose values were neither adopted nor replaced:
+ * Reports whether a change would make a site follow before its values were adopted or replaced:
  * Mooring's values would be written there without a comparison.
  *
  * @param before undefined: a new site.
@@ -75,8 +74,9 @@ export function followsTooEarly(
 /** Kind of server, as far as it can be determined. */
 export type SiteKind = "openlist" | "alist" | "unknown";
 
-/** A value that the site refused, and the hash of it. */
+/** Value that the site refused. */
 export interface Refused {
+  /** Keyed hash of the value. */
   readonly hash: string;
   /** First line of the site's message. */
   readonly reason: Text;
@@ -207,39 +207,10 @@ export function countsOf(
   return records.find((each) => each.kind === kind)?.counts ?? {};
 }
 
-/** Reports whether a site's patterns select a setting; excluding patterns take precedence. */
-export function createSelection({ include, exclude }: Pick<Site, "include" | "exclude">) {
-  const included = include.map(readPattern);
-  const excluded = exclude.map(readPattern);
-  return (key: string, group: number): boolean => {
-    const fits = (pattern: Pattern): boolean => pattern(key, group);
-    if (excluded.some(fits)) return false;
-    return included.length === 0 || included.some(fits);
-  };
-}
-
-type Pattern = (key: string, group: number) => boolean;
-
-function readPattern(text: string): Pattern {
-  const group = /^group:(-?\d{1,10})$/.exec(text)?.[1];
-  if (group !== undefined) return (_key, of) => of === Number(group);
-  const parts = text.split("*");
-  return (key) => fitsGlob(parts, key);
-}
-
-/** Returns the problem of a pattern; undefined: none. */
-export function checkPattern(text: string): Message | undefined {
-  if (text === "" || text.length > 255) return message("PATTERN_LENGTH");
-  if (text.startsWith("group:") && !/^group:-?\d{1,10}$/.test(text))
-    return message("PATTERN_GROUP_INVALID");
-  if (/[\s,]/.test(text)) return message("PATTERN_WITH_SPACE");
-  return undefined;
-}
-
-/** Members whose change may mend a failed contact with a site. */
+/** Members with the address of a site and the right to call it. */
 const ACCESS: ReadonlySet<string> = new Set(["url", "token", "ca", "pin"]);
 
-/** Whether a change of these members may mend a failed contact with a site. */
+/** Reports whether a change of these members may mend a failed contact with a site. */
 export function changesAccess(changed: readonly string[]): boolean {
   return changed.some((member) => ACCESS.has(member));
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { mapWriteError } from "../database/error.ts";
-import { createLease, type LeaseStore } from "../database/job.ts";
+import { createLease, type LeaseStore } from "../database/lease.ts";
 import type { Feed } from "../ledger/feed.ts";
 import { followFeed } from "../ledger/follow-feed.ts";
 import type { ServiceError } from "../messages/error.ts";

@@ -1,5 +1,5 @@
 import type { AuditEntry } from "../audit/store.ts";
-import type { LeaseStore } from "../database/job.ts";
+import type { LeaseStore } from "../database/lease.ts";
 import type { Text } from "../messages/message.ts";
 
 /** Site as stored. */

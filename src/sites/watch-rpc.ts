@@ -5,11 +5,11 @@ import {
   type WatchSitesResponse,
   WatchSitesResponseSchema,
 } from "../../gen/mooring/v1/site_service_pb.js";
+import { createView } from "../collection-view.ts";
 import { memoize } from "../memoize.ts";
 import type { Language, Translate } from "../messages/language.ts";
 import { createLanguageOf } from "../messages/localize.ts";
 import { type Text, textIn } from "../messages/message.ts";
-import { createView } from "../state-feed.ts";
 import { revealsTo, type SiteSource, showSite } from "./reply.ts";
 import type { SiteView } from "./site.ts";
 import type { WatchedSites } from "./site-service.ts";

@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import type { AccessStore } from "../access/store.ts";
 import { type AppendAudit, type AuditQueryDeps, createAuditStore } from "../audit/query.ts";
 import type { AuditStore } from "../audit/store.ts";
-import { tryAcquireJobSlot } from "../database/job.ts";
+import { tryAcquireJobSlot } from "../database/job-slot.ts";
 import type { LockRows } from "../database/row-lock.ts";
 import type { Database } from "../database/schema.ts";
 import { createIncidentStore } from "../incidents/query.ts";

@@ -1,4 +1,4 @@
-import type { Lease } from "../database/job.ts";
+import type { Lease } from "../database/lease.ts";
 import type { Adapter, Target } from "./adapter.ts";
 import type { Controller } from "./controller.ts";
 

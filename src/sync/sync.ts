@@ -1,4 +1,4 @@
-import type { Lease } from "../database/job.ts";
+import type { Lease } from "../database/lease.ts";
 import { startPeriodic } from "../periodic.ts";
 import { createRateLimit } from "../rate-limit.ts";
 import type { Adapter, Failure, Target } from "./adapter.ts";

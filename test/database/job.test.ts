@@ -1,5 +1,5 @@
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { createLease, type Lease } from "../../src/database/job.ts";
+import { createLease, type Lease } from "../../src/database/lease.ts";
 import type { SiteStore } from "../../src/sites/store.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { temporaryPaths } from "../store/folder.ts";

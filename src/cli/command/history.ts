@@ -10,11 +10,11 @@ import {
   ListRevisionsResponseSchema,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { type Arguments, count, localTime, pointInTime, revisionNumber } from "../argument.ts";
+import { writeChanges } from "../change-table.ts";
 import type { Command, CommandRun } from "../command.ts";
 import type { SettingClient } from "../connection.ts";
 import { usage } from "../failure.ts";
 import { printableLine } from "../output.ts";
-import { writeChanges } from "../setting-table.ts";
 
 /** Maximum number of revisions of a page of the service. */
 const PAGE = 1_000;

@@ -43,7 +43,7 @@ import {
 import { expandPatterns } from "../name-pattern.ts";
 import { readPages } from "../pages.ts";
 import { canAsk } from "../prompt.ts";
-import { noticePending } from "../setting-table.ts";
+import { notePendingSites } from "../saved.ts";
 import { timeLimit } from "../time-limit.ts";
 
 const actions: Readonly<Record<string, Action>> = {
@@ -218,7 +218,7 @@ async function save(run: CommandRun, input: MountInput): Promise<void> {
   if (args.is("json")) return output.json(SaveMountsResponseSchema, reply);
   await writeResults(output, reply.results);
   if (args.is("dry-run")) notice("nothing was changed");
-  noticePending(run, reply.pendingSites);
+  notePendingSites(run, reply.pendingSites);
 }
 
 async function replace(
@@ -233,7 +233,7 @@ async function replace(
   if (args.is("json")) return output.json(ReplaceCredentialResponseSchema, reply);
   await writeResults(output, reply.results);
   if (args.is("dry-run")) notice("nothing was changed");
-  noticePending(run, reply.pendingSites);
+  notePendingSites(run, reply.pendingSites);
 }
 
 async function copy(
@@ -279,7 +279,7 @@ async function remove(run: CommandRun, given: readonly string[]): Promise<void> 
   if (args.is("json")) return output.json(DeleteMountsResponseSchema, reply);
   await writeResults(output, reply.results);
   if (args.is("dry-run")) notice("nothing was changed");
-  noticePending(run, reply.pendingSites);
+  notePendingSites(run, reply.pendingSites);
 }
 
 /** Names and paths of all mounts that the token may read, for patterns. */
@@ -381,7 +381,7 @@ async function adopt(run: CommandRun, [site = "", ...names]: readonly string[]):
   if (reply.results.length === 0) return notice(`the mounts of ${site} are equal to those here`);
   await writeResults(output, reply.results);
   if (dryRun) notice("nothing was changed");
-  noticePending(run, reply.pendingSites);
+  notePendingSites(run, reply.pendingSites);
   refuseLosses(run, reply.results);
 }
 

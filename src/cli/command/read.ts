@@ -12,7 +12,8 @@ import { counted } from "../argument.ts";
 import { withNearestKey } from "../call-failure.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { CliFailure, EXIT } from "../failure.ts";
-import { readGroups, writeSettings } from "../setting-table.ts";
+import { readGroups } from "../setting-group.ts";
+import { writeSettings } from "../setting-table.ts";
 
 /** Replaces a secret value in replies of the service. */
 const MASK = "********";

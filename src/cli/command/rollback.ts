@@ -4,12 +4,13 @@ import {
   RollbackResponseSchema,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { counted, revisionNumber } from "../argument.ts";
+import { writeChanges } from "../change-table.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { agreeToEffects, effectLine } from "../effect.ts";
 import { CliFailure, EXIT } from "../failure.ts";
 import { type Output, printableLine } from "../output.ts";
 import { canAsk } from "../prompt.ts";
-import { noticePending, writeChanges } from "../setting-table.ts";
+import { notePendingSites } from "../saved.ts";
 
 export const rollbackCommand: Command = {
   name: "rollback",
@@ -50,7 +51,7 @@ export const rollbackCommand: Command = {
     if (args.is("json") || preview === undefined || !canAsk(run.world))
       return writeResult(run, reply, false);
     await run.output.write(`${done(reply)}\n`);
-    noticePending(run, reply.pendingSites);
+    notePendingSites(run, reply.pendingSites);
     refuseLosses(run, reply);
   },
 };
@@ -78,7 +79,7 @@ async function writeResult(
     await writeEffects(output, reply);
     await output.write(dryRun ? `dry run: ${restored(reply)} would change\n` : `${done(reply)}\n`);
   }
-  noticePending(run, reply.pendingSites);
+  notePendingSites(run, reply.pendingSites);
   refuseLosses(run, reply);
 }
 

@@ -26,7 +26,7 @@ import { expandPatterns } from "../name-pattern.ts";
 import { readPages } from "../pages.ts";
 import { canAsk } from "../prompt.ts";
 import { readRuleMembers, writeRule, writeRuleStatus, writeRules } from "../rule.ts";
-import { noticePending } from "../setting-table.ts";
+import { notePendingSites } from "../saved.ts";
 import { timeLimit } from "../time-limit.ts";
 
 const actions: Readonly<Record<string, Action>> = {
@@ -144,7 +144,7 @@ async function save(run: CommandRun, input: RuleInput): Promise<void> {
   if (args.is("json")) return output.json(SaveRulesResponseSchema, reply);
   await writeResults(output, results);
   if (args.is("dry-run")) notice("nothing was changed");
-  noticePending(run, reply.pendingSites);
+  notePendingSites(run, reply.pendingSites);
 }
 
 async function move(run: CommandRun, [path = "", newPath = ""]: readonly string[]): Promise<void> {
@@ -165,7 +165,7 @@ async function move(run: CommandRun, [path = "", newPath = ""]: readonly string[
   if (args.is("json")) return output.json(MoveRuleResponseSchema, reply);
   await writeResults(output, shown);
   if (args.is("dry-run")) notice("nothing was changed");
-  noticePending(run, reply.pendingSites);
+  notePendingSites(run, reply.pendingSites);
 }
 
 async function remove(run: CommandRun, given: readonly string[]): Promise<void> {
@@ -183,7 +183,7 @@ async function remove(run: CommandRun, given: readonly string[]): Promise<void> 
   if (args.is("json")) return output.json(DeleteRulesResponseSchema, reply);
   await writeResults(output, results);
   if (args.is("dry-run")) notice("nothing was changed");
-  noticePending(run, reply.pendingSites);
+  notePendingSites(run, reply.pendingSites);
 }
 
 async function compare(run: CommandRun, [site = ""]: readonly string[]): Promise<void> {
@@ -243,7 +243,7 @@ async function adopt(run: CommandRun, [site = "", ...paths]: readonly string[]):
   if (reply.results.length === 0) return notice(`the rules of ${site} are equal to those here`);
   await writeResults(output, named(reply.results));
   if (dryRun) notice("nothing was changed");
-  noticePending(run, reply.pendingSites);
+  notePendingSites(run, reply.pendingSites);
   const skipped = reply.results.filter(({ outcome }) => outcome === "skipped").length;
   if (skipped > 0 && !args.is("accept-loss"))
     throw new CliFailure(

@@ -18,7 +18,7 @@ import type { SettingClient } from "../connection.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { readValue } from "../file.ts";
 import { confirm } from "../prompt.ts";
-import { noticePending, writeSaved } from "../setting-table.ts";
+import { notePendingSites, writeSaved } from "../saved.ts";
 import type { World } from "../world.ts";
 
 export const setCommand: Command = {
@@ -51,8 +51,8 @@ export const setCommand: Command = {
     refuseSkipped(preview);
     const reply = dryRun ? preview : await client.saveSettings(request);
     if (args.is("json")) return output.json(SaveSettingsResponseSchema, reply);
-    await writeSaved(output, { ...reply, dryRun, before });
-    noticePending(run, reply.pendingSites);
+    await writeSaved(output, { ...reply, dryRun, previousRevision: before });
+    notePendingSites(run, reply.pendingSites);
   },
 };
 
@@ -152,8 +152,8 @@ export const unsetCommand: Command = {
     if (!dryRun) await agreeToDelete(run, [...plan.custom, ...plan.deprecated]);
     const reply = dryRun ? preview : await unset(client, plan, reason);
     if (args.is("json")) return output.json(SaveSettingsResponseSchema, reply);
-    await writeSaved(output, { ...reply, dryRun, before });
-    noticePending(run, reply.pendingSites);
+    await writeSaved(output, { ...reply, dryRun, previousRevision: before });
+    notePendingSites(run, reply.pendingSites);
   },
 };
 

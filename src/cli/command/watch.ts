@@ -4,10 +4,10 @@ import {
   WatchSettingsResponseSchema,
 } from "../../../gen/mooring/v1/setting_service_pb.js";
 import { counted, localTime } from "../argument.ts";
+import { changeLine } from "../change-table.ts";
 import type { Command, CommandRun } from "../command.ts";
 import { printEvents } from "../follow.ts";
 import { printableLine } from "../output.ts";
-import { changeLine } from "../setting-table.ts";
 
 export const watchCommand: Command = {
   name: "watch",

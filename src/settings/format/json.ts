@@ -29,7 +29,7 @@ export const stringMap: Format = jsonFormat((value) => {
  * Viewers for files: a JSON object of extensions (separated by commas, or `/pattern/flags`), each
  * with an object of viewer name and address (docs/rest-contract.md, section 2.5). Empty text: none.
  */
-export const previews: Format = jsonFormat(checkPreviews, { empty: true });
+export const previews: Format = jsonFormat(checkPreviews, { allowsEmpty: true });
 
 /** Buckets: a JSON array of objects with text members `name` and `path`. */
 export const buckets: Format = jsonFormat((value) => {
@@ -38,12 +38,17 @@ export const buckets: Format = jsonFormat((value) => {
   return wrong < 0 ? undefined : message("BUCKET_INVALID", { number: wrong + 1 });
 });
 
+/**
+ * Format of JSON text.
+ *
+ * @param checkShape returns the problem of a parsed value; undefined: none.
+ */
 function jsonFormat(
   checkShape: (value: unknown) => Text | undefined,
-  { empty = false } = {},
+  { allowsEmpty = false } = {},
 ): Format {
   return {
-    check: (text) => (empty && text === "" ? undefined : checkJson(text, checkShape)),
+    check: (text) => (allowsEmpty && text === "" ? undefined : checkJson(text, checkShape)),
     quotes: true,
   };
 }
@@ -96,6 +101,7 @@ function isTooDeep(value: unknown, depth: number): boolean {
   return depth === 0 || Object.values(value).some((part) => isTooDeep(part, depth - 1));
 }
 
+/** Kind of a JSON value in words; empty text is named as such, because messages refuse it too. */
 function kindOf(value: unknown): Text {
   if (value === null) return "null";
   if (Array.isArray(value)) return message("KIND_ARRAY");

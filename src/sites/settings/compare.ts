@@ -5,7 +5,8 @@ import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { FLAG, type SettingItem } from "../../settings/item.ts";
 import { SETTINGS } from "../../settings/kind.ts";
 import { normalizeStoredValue } from "../../settings/value.ts";
-import { createSelection, type Site, type SiteState } from "../site.ts";
+import { createSelection } from "../selection.ts";
+import type { Site, SiteState } from "../site.ts";
 import type { SiteRow } from "./client.ts";
 import { keyPolicyOf } from "./key-policy.ts";
 

@@ -2,19 +2,6 @@ import { type Kysely, sql, type Transaction } from "kysely";
 import { hasCome } from "../periodic.ts";
 import type { Database } from "./schema.ts";
 
-/** Slots of periodic jobs that one process runs for all processes on a database. */
-export interface JobSlots {
-  /**
-   * Acquires the slot of a periodic job that any process may run.
-   *
-   * @param job its name.
-   * @param interval milliseconds until the slot is free again.
-   * @param now milliseconds since 1970 UTC.
-   * @returns whether the caller has acquired the slot.
-   */
-  tryAcquireJobSlot(job: string, interval: number, now: number): Promise<boolean>;
-}
-
 /** Stored leases. */
 export interface LeaseStore {
   /**
@@ -31,6 +18,8 @@ export interface LeaseStore {
 /** Lifetime of a lease without renewal, and interval of renewals, in milliseconds. */
 const TTL = 6_000;
 const RENEWAL = 2_000;
+/** Time before the expiry from which a process that could not renew no longer acts, in milliseconds. */
+const MARGIN = 1_000;
 
 /** Lease of this process. */
 export interface Lease {
@@ -56,8 +45,7 @@ export function createLease(
   let until = 0;
   let next = 0;
   return {
-    // A margin: a process that could not renew stops before another one begins.
-    isHeld: () => !hasCome(until - 1_000, { now: now(), longest: TTL }),
+    isHeld: () => !hasCome(until - MARGIN, { now: now(), longest: TTL }),
     renew: async () => {
       const at = now();
       if (!hasCome(next, { now: at, longest: renewal })) return;
@@ -72,19 +60,6 @@ export function createLease(
 }
 
 type Db = Kysely<Database> | Transaction<Database>;
-
-/** Holder of all job slots, which are not renewed. */
-const NO_HOLDER = "";
-
-/** Implements `JobSlots.tryAcquireJobSlot`: a slot is a lease of one interval without a holder. */
-export function tryAcquireJobSlot(
-  db: Db,
-  job: string,
-  interval: number,
-  now: number,
-): Promise<boolean> {
-  return takeIfFree(db, { name: `turn:${job}`, holder: NO_HOLDER, now, ttl: interval, ahead: 2 });
-}
 
 /** Implements `LeaseStore.lease`. */
 export function takeLease(
@@ -102,17 +77,31 @@ export async function dropLease(db: Db, name: string, holder: string): Promise<v
   await db.deleteFrom("lease").where("name", "=", name).where("holder", "=", holder).execute();
 }
 
-interface Wanted {
+/** Holder of a lease that no process renews. */
+export const NO_HOLDER = "";
+
+interface WantedLease {
   readonly name: string;
   readonly holder: string;
+  /** Milliseconds since 1970 UTC. */
   readonly now: number;
+  /** Lifetime in milliseconds. */
   readonly ttl: number;
-  /** A stored expiry at least this many times `ttl` in the future is ignored: the clock was set back. */
+  /**
+   * A stored expiry at least this many lifetimes in the future is ignored: it was written before the
+   * clock was set back.
+   */
   readonly ahead: number;
 }
 
-/** One statement, so that one of several processes gets the lease. */
-async function takeIfFree(db: Db, { name, holder, now, ttl, ahead }: Wanted): Promise<boolean> {
+/**
+ * Takes a lease that is expired or has this holder. One statement, so that one of several processes
+ * gets it.
+ */
+export async function takeIfFree(
+  db: Db,
+  { name, holder, now, ttl, ahead }: WantedLease,
+): Promise<boolean> {
   const expires = now + ttl;
   const { numInsertedOrUpdatedRows } = await db
     .insertInto("lease")
