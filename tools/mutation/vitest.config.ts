@@ -6,6 +6,8 @@ const { MUTATION_TESTS = "" } = process.env;
 export default defineConfig({
   test: {
     include: MUTATION_TESTS.split("\n"),
+    // They need a process of their own, and the memory of code without mutants.
+    exclude: ["**/*.alone.test.ts"],
     isolate: false,
     maxWorkers: 1,
     globalSetup: "./test/run.ts",
