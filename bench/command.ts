@@ -4,6 +4,14 @@ interface Named {
   readonly title: string;
 }
 
+/** Options of programs with such parts. */
+export const commonOptions = {
+  quick: { type: "boolean", default: false },
+  only: { type: "string", multiple: true },
+  list: { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
+} as const;
+
 /** Runs a program with the arguments of its command line. Its exit code is 1 after an error. */
 export async function runProgram(
   name: string,

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { chosenOf, listText, messageOf, print, runProgram } from "./command.ts";
+import { chosenOf, commonOptions, listText, messageOf, print, runProgram } from "./command.ts";
 import { frontDownload, frontRequest, frontUpload } from "./contest/front.ts";
 import { gateway } from "./contest/gateway.ts";
 import { connectPublic, grpcPublic, grpcSetting, restPublic, restSetting } from "./contest/read.ts";
@@ -72,18 +72,19 @@ async function main(args: readonly string[]): Promise<number> {
     args: [...args],
     allowPositionals: true,
     options: {
-      quick: { type: "boolean", default: false },
-      only: { type: "string", multiple: true, default: [] },
+      ...commonOptions,
       json: { type: "string" },
       "write-docs": { type: "boolean", default: false },
       server: { type: "string" },
-      list: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
     },
   });
   if (values.help) return print(usage);
   if (values.list) return print(listText(experiments));
-  const chosen = chosenOf(experiments, [...values.only, ...positionals], ["experiment", "bench"]);
+  const chosen = chosenOf(
+    experiments,
+    [...(values.only ?? []), ...positionals],
+    ["experiment", "bench"],
+  );
   if (pathOfProgram("taskset") === undefined) throw new Error(installHint("taskset"));
   const stage = await createBenchStage();
   try {

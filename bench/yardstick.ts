@@ -17,9 +17,11 @@ type Yardstick = "fixed.ts" | "gateway.ts" | "empty-fastify.mjs" | "save.ts";
 /** Servers of `yardstick/fixed.ts`. */
 export type FixedKind = "node:http" | "Fastify" | "grpc-js" | "connect-node" | "connect-fastify";
 
-/** Starts a server with one fixed reply. @param kept file with the reply. */
-export function startFixed(stage: Stage, kind: FixedKind, kept: string): Promise<Started> {
-  return startYardstick(stage, "fixed.ts", [kind, kept]);
+/** Starts a server with one fixed reply. */
+export function startFixed(stage: Stage, kind: FixedKind, reply: FixedReply): Promise<Started> {
+  const file = join(stage.folder(), "reply.json");
+  writeFileSync(file, JSON.stringify(reply));
+  return startYardstick(stage, "fixed.ts", [kind, file]);
 }
 
 /** Starts a yardstick and waits until it accepts connections. @param args after the port. */
@@ -59,8 +61,9 @@ export function untilListening(server: Running, port: number, name: string): Pro
   return until(question, () => `${name} does not listen:\n${server.tail()}`);
 }
 
-/** Reply in a file, for a yardstick: headers and body as sent by Mooring. */
+/** Reply for a yardstick: headers and body as sent by Mooring. */
 export interface FixedReply {
+  /** `/package.Service/Method` in gRPC. */
   readonly path: string;
   readonly status: number;
   readonly headers: readonly (readonly [string, string])[];
@@ -71,32 +74,11 @@ export interface FixedReply {
 /** Headers that Node's server adds by itself. */
 const ADDED_BY_NODE = new Set(["date", "connection", "keep-alive", "transfer-encoding"]);
 
-/** Stores a reply of Mooring for its yardsticks; returns the file. */
-export function keepReply(stage: Stage, path: string, reply: HttpReply): string {
-  const { status, rawHeaders, body } = reply;
+export function keptReply(path: string, { status, rawHeaders, body }: HttpReply): FixedReply {
   const headers: [string, string][] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const [name = "", value = ""] = rawHeaders.slice(at, at + 2);
     if (!ADDED_BY_NODE.has(name.toLowerCase())) headers.push([name, value]);
   }
-  return keep(stage, { path, status, headers, body: body.toString("base64") } satisfies FixedReply);
-}
-
-/** Answer of a gRPC yardstick. */
-export interface FixedMessage {
-  /** `/package.Service/Method`. */
-  readonly path: string;
-  /** Base64 of the encoded message. */
-  readonly body: string;
-}
-
-/** Stores a message of Mooring for its yardsticks; returns the file. */
-export function keepMessage(stage: Stage, path: string, body: Buffer): string {
-  return keep(stage, { path, body: body.toString("base64") } satisfies FixedMessage);
-}
-
-function keep(stage: Stage, value: unknown): string {
-  const file = join(stage.folder(), "reply.json");
-  writeFileSync(file, JSON.stringify(value));
-  return file;
+  return { path, status, headers, body: body.toString("base64") };
 }

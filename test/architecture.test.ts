@@ -28,7 +28,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   files: [],
   messages: ["gateway/call.ts"],
   secrets: ["messages"],
-  database: ["messages"],
+  database: ["files", "messages"],
   downloaders: ["messages", "secrets"],
   // Nouns, each below the next ones.
   audit: ["database", "messages", "gateway"],

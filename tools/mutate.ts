@@ -7,6 +7,7 @@
 // of the rules are mutated. Code that runs when a module loads is not. Exits with 1 if less than 80 %
 // of the mutants of a rule are detected. Stryker is installed on first use.
 import { spawnSync } from "node:child_process";
+import { globSync } from "node:fs";
 import { join } from "node:path";
 import { installLocked } from "./install.ts";
 import { type Rule, rules } from "./mutation/rules.ts";
@@ -31,8 +32,15 @@ process.exitCode = isGood ? 0 : 1;
 
 /** @returns whether enough mutants are detected. */
 function mutate(rule: Rule): boolean {
-  const mutated = files.length === 0 ? rule.files : files;
+  const mutated = files.length === 0 ? rule.files.flatMap(filesOf) : files;
   const args = ["run", join(folder, "stryker.json"), "--mutate", mutated.join(",")];
   const env = { ...process.env, MUTATION_TESTS: rule.tests.join("\n") };
   return spawnSync(process.execPath, [program, ...args], { env, stdio: "inherit" }).status === 0;
+}
+
+/** Files of a glob: Stryker divides its list of globs at each comma, also of `{a,b}`. */
+function filesOf(glob: string): readonly string[] {
+  const found = globSync(glob, { cwd: join(import.meta.dirname, "..") });
+  if (found.length === 0) throw new Error(`tools/mutation/rules.ts: no file is named ${glob}`);
+  return found;
 }

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { chosenOf, listText, print, runProgram } from "../command.ts";
+import { chosenOf, commonOptions, listText, print, runProgram } from "../command.ts";
 import { makePackage, SOURCE } from "../mooring.ts";
 import { count, decimal } from "../report.ts";
 import { createRunStage } from "../stage.ts";
@@ -28,18 +28,15 @@ async function main(args: readonly string[]): Promise<number> {
     args: [...args],
     allowPositionals: true,
     options: {
-      quick: { type: "boolean", default: false },
+      ...commonOptions,
       shared: { type: "boolean", default: false },
-      only: { type: "string", multiple: true, default: [] },
       seed: { type: "string", default: String(Math.floor(Math.random() * 2 ** 31)) },
       source: { type: "boolean", default: false },
-      list: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
     },
   });
   if (values.help) return print(usage);
   if (values.list) return print(listText(attacks));
-  const chosen = chosenOf(attacks, [...values.only, ...positionals], ["attack", "attack"]);
+  const chosen = chosenOf(attacks, [...(values.only ?? []), ...positionals], ["attack", "attack"]);
   if (!/^\d{1,10}$/.test(values.seed)) throw new Error("--seed is a whole number");
   const stage = createRunStage();
   try {

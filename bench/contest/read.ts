@@ -10,8 +10,15 @@ import type { Lab, Target } from "../experiment.ts";
 import { h2loadLoad } from "../load/h2load.ts";
 import { type WrkJob, wrkLoad } from "../load/wrk.ts";
 import { startMooring } from "../mooring.ts";
+import type { Program } from "../program.ts";
 import type { Running } from "../stage.ts";
-import { type FixedKind, keepMessage, keepReply, startFixed } from "../yardstick.ts";
+import {
+  type FixedKind,
+  type FixedReply,
+  keptReply,
+  type Started,
+  startFixed,
+} from "../yardstick.ts";
 
 const KEY = "hide_files";
 const PUBLIC = "/api/public/settings";
@@ -24,7 +31,7 @@ const EMPTY = new Uint8Array();
 interface Read<Job> {
   readonly name: string;
   readonly title: string;
-  readonly job: Omit<Job, "port" | "token">;
+  readonly job: Omit<Job, "port">;
   readonly withToken?: true;
   /** Servers that send the reply of Mooring, with the target in requests per second. */
   readonly against: Readonly<Partial<Record<FixedKind, Target | undefined>>>;
@@ -79,59 +86,74 @@ export const grpcSetting = overGrpc({
 });
 
 function overHttp(read: Read<WrkJob>): Contest {
-  return {
-    ...read,
-    load: "wrk, 32 keep-alive connections, HTTP/1.1",
-    needs: ["wrk"],
-    comparisons: comparisonsOf(read),
-    open: async (lab) => {
-      const { server, port, token } = await startMooring(lab);
-      const headers = { ...read.job.headers, ...(read.withToken && { Authorization: token }) };
-      const job = { ...read.job, headers };
-      const [mooring, reply] = await wrkSide(lab, "Mooring", server, { ...job, port });
-      const kept = keepReply(lab.stage, job.path, reply);
-      const sides = [mooring];
-      for (const kind of kindsOf(read)) {
-        const yardstick = await startFixed(lab.stage, kind, kept);
-        const target = { ...job, port: yardstick.port };
-        sides.push((await wrkSide(lab, kind, yardstick.server, target))[0]);
-      }
-      return sides;
+  return against(
+    read,
+    "wrk",
+    "wrk, 32 keep-alive connections, HTTP/1.1",
+    async (lab, one, token) => {
+      const headers = { ...read.job.headers, ...(token && { Authorization: token }) };
+      const [side, reply] = await wrkSide(lab, one.name, one.server, {
+        ...read.job,
+        headers,
+        port: one.port,
+      });
+      return [side, keptReply(read.job.path, reply)];
     },
-  };
+  );
 }
 
 function overGrpc(read: Read<GrpcRequest>): Contest {
+  const load = "h2load, 4 connections with 8 calls in flight each";
+  return against(read, "h2load", load, async ({ stage }, { name, server, port }, token) => {
+    const job = { ...read.job, port, ...(token && { token }) };
+    // A real call, which must succeed.
+    const reply = await callGrpc(job);
+    const side = {
+      name,
+      server,
+      load: h2loadLoad(stage, { ...job, replyBytes: reply.length }),
+      payloadBytes: reply.length,
+    };
+    return [side, { path: job.path, status: 200, headers: [], body: reply.toString("base64") }];
+  });
+}
+
+/** Opens a side for a running server. @returns it, and the reply to one real call. */
+type OpenSide = (
+  lab: Lab,
+  server: Started & { readonly name: string },
+  token: string | undefined,
+) => Promise<readonly [Side, FixedReply]>;
+
+/** Mooring against servers with its reply. */
+function against(
+  { name, title, withToken, against }: Read<unknown>,
+  program: Program,
+  load: string,
+  openSide: OpenSide,
+): Contest {
+  const kinds = Object.keys(against) as FixedKind[];
   return {
-    ...read,
-    load: "h2load, 4 connections with 8 calls in flight each",
-    needs: ["h2load"],
-    comparisons: comparisonsOf(read),
+    name,
+    title,
+    load,
+    needs: [program],
+    comparisons: kinds.map((kind) => {
+      const target = against[kind];
+      return { of: "Mooring", against: kind, measure: "perSecond", ...(target && { target }) };
+    }),
     open: async (lab) => {
-      const { server, port, token } = await startMooring(lab);
-      const job = { ...read.job, ...(read.withToken && { token }) };
-      const [mooring, message] = await h2loadSide(lab, "Mooring", server, { ...job, port });
-      const kept = keepMessage(lab.stage, job.path, message);
-      const sides = [mooring];
-      for (const kind of kindsOf(read)) {
-        const yardstick = await startFixed(lab.stage, kind, kept);
-        const target = { ...job, port: yardstick.port };
-        sides.push((await h2loadSide(lab, kind, yardstick.server, target))[0]);
+      const mooring = await startMooring(lab);
+      const token = withToken && mooring.token;
+      const [side, reply] = await openSide(lab, { ...mooring, name: "Mooring" }, token);
+      const sides = [side];
+      for (const kind of kinds) {
+        const yardstick = await startFixed(lab.stage, kind, reply);
+        sides.push((await openSide(lab, { ...yardstick, name: kind }, token))[0]);
       }
       return sides;
     },
   };
-}
-
-function kindsOf({ against }: Read<unknown>): readonly FixedKind[] {
-  return Object.keys(against) as FixedKind[];
-}
-
-function comparisonsOf(read: Read<unknown>): Contest["comparisons"] {
-  return kindsOf(read).map((kind) => {
-    const target = read.against[kind];
-    return { of: "Mooring", against: kind, measure: "perSecond", ...(target && { target }) };
-  });
 }
 
 /** A side under wrk, after one real call that must succeed. */
@@ -146,16 +168,4 @@ export async function wrkSide(
     throw new Error(`${name} answered ${reply.status}: ${reply.body.toString().slice(0, 200)}`);
   const load = wrkLoad(lab.stage, job);
   return [{ name, server, load, payloadBytes: reply.body.length }, reply];
-}
-
-/** A side under h2load, after one real call that must succeed. */
-async function h2loadSide(
-  lab: Lab,
-  name: string,
-  server: Running,
-  job: GrpcRequest,
-): Promise<readonly [Side, Buffer]> {
-  const reply = await callGrpc(job);
-  const load = h2loadLoad(lab.stage, { ...job, replyBytes: reply.length });
-  return [{ name, server, load, payloadBytes: reply.length }, reply];
 }

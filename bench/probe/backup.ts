@@ -48,38 +48,32 @@ export const backupAndRestore: Experiment = {
       await empty.server.stop();
     }
     await crowd.stop();
-    const megabytes = ({ growth }: Timed): number => growth / 1e6;
-    const p99 = ({ reads }: Timed): number => quantile(reads, 0.99);
-    const ratio = (one: Timed): number => p99(one) / quantile(one.idle, 0.99);
-    const longest = ({ reads }: Timed): number => Math.max(...reads);
     const row = (what: string, of: (one: Timed) => number): string[] => [
       what,
       ...[backups, restores].map((all) => decimal(median(all.map(of)))),
     ];
+    const verdicts = [
+      ["backup", "a backup with its check", backups] as const,
+      ["restore", "a restore", restores] as const,
+    ].flatMap(([name, title, all]) => [
+      verdictOf(title, all.map(secondsOf), " s", { atMost: 5 }),
+      verdictOf(`memory for a ${name}`, all.map(megabytesOf), " MB", { atMost: 64 }),
+      verdictOf(`reads during a ${name}, 99 %, against idle`, all.map(ratioOf), " ×", {
+        atMost: 5,
+      }),
+      verdictOf(`longest read during a ${name}`, all.map(longestOf), " ms", { atMost: 250 }),
+    ]);
     return {
       load: `One client reads a setting every ${EVERY} ms during the call; the check of a backup and the derivation of its key run in processes of their own on the core of the server`,
       columns: ["", "backup", "restore"],
       rows: [
         row("seconds", secondsOf),
-        row("memory at the peak, more than before, MB", megabytes),
+        row("memory at the peak, more than before, MB", megabytesOf),
         row("a read of the idle service, 99 %, ms", ({ idle }) => quantile(idle, 0.99)),
-        row("a read meanwhile, 99 %, ms", p99),
-        row("longest read meanwhile, ms", longest),
+        row("a read meanwhile, 99 %, ms", ({ reads }) => quantile(reads, 0.99)),
+        row("longest read meanwhile, ms", longestOf),
       ],
-      verdicts: [
-        verdictOf("a backup with its check", backups.map(secondsOf), " s", { atMost: 5 }),
-        verdictOf("a restore", restores.map(secondsOf), " s", { atMost: 5 }),
-        verdictOf("memory for a backup", backups.map(megabytes), " MB", { atMost: 64 }),
-        verdictOf("memory for a restore", restores.map(megabytes), " MB", { atMost: 64 }),
-        verdictOf("reads during a backup, 99 %, against idle", backups.map(ratio), " ×", {
-          atMost: 5,
-        }),
-        verdictOf("reads during a restore, 99 %, against idle", restores.map(ratio), " ×", {
-          atMost: 5,
-        }),
-        verdictOf("longest read during a backup", backups.map(longest), " ms", { atMost: 250 }),
-        verdictOf("longest read during a restore", restores.map(longest), " ms", { atMost: 250 }),
-      ],
+      verdicts,
     };
   },
 };
@@ -170,9 +164,10 @@ interface Timed {
   readonly reads: readonly number[];
 }
 
-function secondsOf({ seconds }: Timed): number {
-  return seconds;
-}
+const secondsOf = ({ seconds }: Timed): number => seconds;
+const megabytesOf = ({ growth }: Timed): number => growth / 1e6;
+const ratioOf = ({ reads, idle }: Timed): number => quantile(reads, 0.99) / quantile(idle, 0.99);
+const longestOf = ({ reads }: Timed): number => Math.max(...reads);
 
 /** Makes a call of an idle service, and reads meanwhile. */
 async function timed(mooring: Mooring, call: () => Promise<void>): Promise<Timed> {

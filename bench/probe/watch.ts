@@ -79,42 +79,38 @@ interface Streams {
 function openStreams(port: number): Streams {
   let expected = "";
   let times: number[] = [];
-  let resolve: (times: readonly number[]) => void = () => undefined;
-  let fail: (error: Error) => void = () => undefined;
-  const sessions: ClientHttp2Session[] = [];
+  let received = Promise.withResolvers<readonly number[]>();
   const headers = {
     ":method": "POST",
     ":path": pathOf(PublicService.method.watchPublicSettings),
     "content-type": "application/grpc",
     te: "trailers",
   };
-  const request = framed(new Uint8Array());
-  for (let connection = 0; connection < CONNECTIONS; connection += 1) {
+  const open = (session: ClientHttp2Session): void => {
+    const stream = session.request(headers);
+    let had: string | undefined;
+    stream.on("error", (error) => received.reject(error));
+    stream.on("data", (chunk: Buffer) => {
+      // Bookmarks do not have the text.
+      if (had === expected || !chunk.includes(expected)) return;
+      had = expected;
+      times.push(performance.now());
+      if (times.length === STREAMS) received.resolve(times);
+    });
+    stream.end(framed(new Uint8Array()));
+  };
+  const sessions = Array.from({ length: CONNECTIONS }, () => {
     const session = connect(`http://127.0.0.1:${port}`);
-    session.on("error", (error) => fail(error));
-    for (let at = 0; at < STREAMS / CONNECTIONS; at += 1) {
-      const stream = session.request(headers);
-      let had: string | undefined;
-      stream.on("error", (error) => fail(error));
-      stream.on("data", (chunk: Buffer) => {
-        // Bookmarks do not have the text.
-        if (had === expected || !chunk.includes(expected)) return;
-        had = expected;
-        times.push(performance.now());
-        if (times.length === STREAMS) resolve(times);
-      });
-      stream.end(request);
-    }
-    sessions.push(session);
-  }
+    session.on("error", (error) => received.reject(error));
+    for (let at = 0; at < STREAMS / CONNECTIONS; at += 1) open(session);
+    return session;
+  });
   return {
     receive: (text) => {
       expected = text;
       times = [];
-      return new Promise((onEach, onError) => {
-        resolve = onEach;
-        fail = onError;
-      });
+      received = Promise.withResolvers();
+      return received.promise;
     },
     close: () => {
       for (const session of sessions) session.destroy();

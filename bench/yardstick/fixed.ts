@@ -3,12 +3,13 @@
 // and `connect-fastify` over HTTP/1.1: the public service as in the manuals of Connect.
 import { readFileSync } from "node:fs";
 import type { ConnectRouter } from "@connectrpc/connect";
-import type { FixedMessage, FixedReply } from "../yardstick.ts";
+import type { handleUnaryCall } from "@grpc/grpc-js";
+import type { FixedReply } from "../yardstick.ts";
 
 const [portText = "0", kind = "", file = ""] = process.argv.slice(2);
 const port = Number(portText);
 const host = "127.0.0.1";
-const fixed = JSON.parse(readFileSync(file, "utf8")) as FixedReply & FixedMessage;
+const fixed = JSON.parse(readFileSync(file, "utf8")) as FixedReply;
 const body = Buffer.from(fixed.body, "base64");
 
 // A server loads only its own packages.
@@ -20,8 +21,24 @@ if (kind === "node:http") {
     response.end(body);
   }).listen(port, host);
 } else if (kind === "grpc-js") {
-  const { serveMethod } = await import("./grpc-js.ts");
-  serveMethod(port, fixed.path, (_call, answer) => answer(null, body));
+  const { Server, ServerCredentials } = await import("@grpc/grpc-js");
+  // Neither decodes nor encodes messages.
+  const same = (bytes: Buffer) => bytes;
+  const call = {
+    path: fixed.path,
+    requestStream: false,
+    responseStream: false,
+    requestSerialize: same,
+    requestDeserialize: same,
+    responseSerialize: same,
+    responseDeserialize: same,
+  };
+  const server = new Server();
+  const answer: handleUnaryCall<Buffer, Buffer> = (_call, reply) => reply(null, body);
+  server.addService({ call }, { call: answer });
+  server.bindAsync(`${host}:${port}`, ServerCredentials.createInsecure(), (error) => {
+    if (error !== null) throw error;
+  });
 } else if (kind === "connect-node") {
   const { createServer } = await import("node:http2");
   const { connectNodeAdapter } = await import("@connectrpc/connect-node");

@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { makeFolder } from "../database/sqlite/file.ts";
+import { makeDataFolder } from "../database/sqlite/file.ts";
 import { builtInOf } from "../drivers/built-in.ts";
 import { type LiveCatalogue, openCatalogue } from "../drivers/driver.ts";
 import type { DriverInfo } from "../drivers/driver-info.ts";
@@ -52,7 +52,7 @@ export async function openFoundation(
   const { log, commonLog, siteTimes: times } = deps;
   const drivers = await openDrivers(config, commonLog);
   opened.defer(drivers.close);
-  makeFolder(config.dataDir);
+  await makeDataFolder(config.dataDir);
   const store = await openStore(config, (level, message) => log[level](message));
   opened.defer(() => store.close());
   const registry = await openRegistry(config, { store, log, times });

@@ -1,5 +1,4 @@
 // Files that declare a site, for the commands plan, apply and export --as-file.
-import { mkdir } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -12,6 +11,7 @@ import {
 } from "../../gen/mooring/v1/backup_service_pb.js";
 import { quote } from "../config/complaint.ts";
 import { readBoundedFile } from "../files/bounded-file.ts";
+import { makeFolder } from "../files/make-folder.ts";
 import { yamlSizeProblem } from "../files/yaml-size.ts";
 import { STATE_FILE } from "../state-file/form.ts";
 import { type Problem, problemText, sortedProblems } from "../state-file/problem.ts";
@@ -231,7 +231,7 @@ async function writeSecrets(
   folder: string,
   { force }: { readonly force: boolean },
 ): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, 0o700);
   for (const { file, value } of secrets)
     if (value !== undefined) await writeNewFile(join(folder, file), async () => value, { force });
 }

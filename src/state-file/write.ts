@@ -1,4 +1,4 @@
-import { Document, isMap, type Pair, Scalar } from "yaml";
+import { Document, Scalar } from "yaml";
 import { identifierOf, secretMembersOf } from "../archive/identifier.ts";
 import { isObject } from "../is-object.ts";
 import { setOwn } from "../own-value.ts";
@@ -35,6 +35,12 @@ const COMMENTS: Readonly<Record<string, string>> = {
   principals: " Owners of tokens. The hash of a token is its secret.",
 };
 
+/** Entry of an archive without its name. */
+type Entry = Readonly<Record<string, unknown>>;
+
+/** Files of secrets by their names as `foldedName` returns them. */
+type SecretFiles = Map<string, WrittenSecret>;
+
 /**
  * Writes an archive as a file that declares its records: the members of each entry, with references in
  * place of secrets. Members with the value that an absent one has are left out.
@@ -43,109 +49,143 @@ export function writeStateFile(
   archive: Readonly<Record<string, unknown>>,
   options: WriteOptions,
 ): { readonly text: string; readonly secrets: readonly WrittenSecret[] } {
-  const secrets = new Map<string, WrittenSecret>();
+  const files: SecretFiles = new Map();
   const document = new Document({ version: 1 });
   document.commentBefore = options.comment;
+  // Only the parts of an archive have a count; its other members are no records.
   const { counts = {} } = archive;
   for (const part of Object.keys(isObject(counts) ? counts : {})) {
-    const list = archive[part];
-    const entries = (Array.isArray(list) ? list : []).filter(isObject);
-    const section: Record<string, unknown> = {};
-    for (const entry of entries) {
-      const written = writeEntry(part, entry, options, secrets);
-      if (written !== undefined) setOwn(section, written.name, written.value);
-    }
+    const section = writeSection(part, archive[part], options, files);
     if (Object.keys(section).length === 0) continue;
-    document.set(part, document.createNode(section));
-    if (!isMap(document.contents)) continue;
-    const { key } = document.contents.items.at(-1) as Pair;
-    const title = key instanceof Scalar ? key : new Scalar(key);
+    const title = new Scalar(part);
     title.spaceBefore = true;
     const comment = COMMENTS[part];
     if (comment !== undefined) title.commentBefore = comment;
-    (document.contents.items.at(-1) as Pair).key = title;
+    document.add(document.createPair(title, section));
   }
-  return { text: document.toString({ lineWidth: 0 }), secrets: [...secrets.values()] };
+  return { text: document.toString({ lineWidth: 0 }), secrets: [...files.values()] };
 }
 
-function writeEntry(
+/** Values of the entries of a part, by their names. */
+function writeSection(
   part: string,
-  entry: Readonly<Record<string, unknown>>,
-  { known, all, withDefault, pathOf }: WriteOptions,
-  written: Map<string, WrittenSecret>,
-): { readonly name: string; readonly value: unknown } | undefined {
-  const { [identifierOf(part)]: id, ...given } = entry;
-  const name = String(id);
-  const initial = part === "settings" ? known.get(name)?.default : undefined;
-  const {
-    secrets = {},
-    omitted = [],
-    ...content
-  } = initial !== undefined && withDefault?.has(name) === true
-    ? withOpenValue(given, initial)
-    : given;
-  const members = escaped(content) as Record<string, unknown>;
-  const values = isObject(secrets) ? secrets : {};
-  const rest: Record<string, string> = {};
-  if (initial !== undefined && !all && (content["value"] ?? values["value"]) === initial)
-    return undefined;
-  for (const secret of [...Object.keys(values), ...(omitted as readonly string[])]) {
-    const value = Object.hasOwn(values, secret) ? String(values[secret]) : undefined;
-    const reference = refer({ part, name, secret, value }, written, pathOf);
-    const isPlaced = place(members, secret, reference, part);
-    if (!isPlaced) setOwn(rest, secret, reference);
+  entries: unknown,
+  options: WriteOptions,
+  files: SecretFiles,
+): Record<string, unknown> {
+  const section: Record<string, unknown> = {};
+  for (const given of (Array.isArray(entries) ? entries : []).filter(isObject)) {
+    const { [identifierOf(part)]: id, ...entry } = given;
+    const name = String(id);
+    const refer: Refer = (secret) => referTo({ part, name, ...secret }, files, options.pathOf);
+    if (part !== "settings") setOwn(section, name, writeRecord(part, entry, refer));
+    else if (!isLeftOut(name, entry, options))
+      setOwn(section, name, writeSetting(name, entry, options, refer));
   }
-  if (part === "settings") {
-    const setting = known.get(name);
-    const { value } = members;
-    // A setting of one family of servers is described, for services without it.
-    const isPlain = setting !== undefined && (setting.isCommon || setting.shape === "json");
-    return { name, value: isPlain ? value : members };
-  }
-  const shown = Object.entries(members).filter(([, value]) => !isNothing(value));
-  const more = Object.keys(rest).length > 0 ? { secrets: rest } : {};
-  return { name, value: { ...Object.fromEntries(shown), ...more } };
+  return section;
 }
 
-/** Entry of a secret setting that has its default, which is no secret. */
-function withOpenValue(
-  { secrets: _secrets, omitted: _omitted, ...content }: Readonly<Record<string, unknown>>,
-  value: string,
-): Readonly<Record<string, unknown>> {
-  return { ...content, value };
+/** Reports whether a setting is left out because it has its default. */
+function isLeftOut(name: string, entry: Entry, { known, all, withDefault }: WriteOptions): boolean {
+  const initial = known.get(name)?.default;
+  if (all || initial === undefined) return false;
+  if (withDefault?.has(name) === true) return true;
+  const { value } = entry;
+  const secret = secretsOf(entry).find((each) => each.secret === "value");
+  return (value ?? secret?.value) === initial;
 }
+
+function writeSetting(
+  name: string,
+  entry: Entry,
+  { known, withDefault }: WriteOptions,
+  refer: Refer,
+): unknown {
+  const setting = known.get(name);
+  const { secrets: _secrets, omitted: _omitted, ...content } = entry;
+  const members = escaped(content) as Record<string, unknown>;
+  // The default of a secret setting is no secret.
+  if (setting?.default !== undefined && withDefault?.has(name) === true)
+    members["value"] = escaped(setting.default);
+  else
+    for (const secret of secretsOf(entry)) place(members, "settings", secret.secret, refer(secret));
+  // A setting of one family of servers is described, for services without it.
+  const isPlain = setting !== undefined && (setting.isCommon || setting.shape === "json");
+  return isPlain ? members["value"] : members;
+}
+
+/** Members of a record other than a setting; secrets without a place among them are in `secrets`. */
+function writeRecord(part: string, entry: Entry, refer: Refer): Record<string, unknown> {
+  const { secrets: _secrets, omitted: _omitted, ...content } = entry;
+  const members = escaped(content) as Record<string, unknown>;
+  const rest: Record<string, string> = {};
+  for (const secret of secretsOf(entry)) {
+    const reference = refer(secret);
+    const isPlaced = place(members, part, secret.secret, reference);
+    if (!isPlaced) setOwn(rest, secret.secret, reference);
+  }
+  const shown = Object.entries(members).filter(([, value]) => !isLikeAbsent(value));
+  const more = Object.keys(rest).length > 0 ? { secrets: rest } : {};
+  return { ...Object.fromEntries(shown), ...more };
+}
+
+/** Secret of an entry, such as `config/password`. */
+interface EntrySecret {
+  readonly secret: string;
+  /** Undefined: the archive does not have it. */
+  readonly value: string | undefined;
+}
+
+function secretsOf({ secrets, omitted = [] }: Entry): readonly EntrySecret[] {
+  const values = isObject(secrets) ? secrets : {};
+  return [
+    ...Object.entries(values).map(([secret, value]) => ({ secret, value: String(value) })),
+    ...(omitted as readonly string[]).map((secret) => ({ secret, value: undefined })),
+  ];
+}
+
+/** Returns a reference to a new file with a secret of an entry. */
+type Refer = (secret: EntrySecret) => string;
+
+/** Maximum size of a file's name in bytes: file systems have 255, and a number may follow. */
+const MAX_NAME_BYTES = 240;
 
 /** Reference to the file with a secret. Line breaks at its end are part of the reference's text. */
-function refer(
+function referTo(
   {
     part,
     name,
     secret,
     value,
-  }: {
+  }: EntrySecret & {
     readonly part: string;
     readonly name: string;
-    readonly secret: string;
-    readonly value: string | undefined;
   },
-  written: Map<string, WrittenSecret>,
+  files: SecretFiles,
   pathOf: (file: string) => string,
 ): string {
   const words = [part, name, ...(secret === "value" ? [] : secret.split("/"))];
-  const base = words.join(".").replace(/[^\p{L}\p{N}._-]/gu, "_");
+  const whole = words.join(".").replace(/[^\p{L}\p{N}._-]/gu, "_");
+  const { read } = new TextEncoder().encodeInto(whole, new Uint8Array(MAX_NAME_BYTES));
+  const base = whole.slice(0, read);
   let file = base;
-  for (let at = 2; written.has(file); at += 1) file = `${base}-${at}`;
+  for (let at = 2; files.has(foldedName(file)); at += 1) file = `${base}-${at}`;
   const [end = ""] = value === undefined ? [] : (/(?:\r?\n)*$/.exec(value) ?? []);
-  written.set(file, { file, value: value?.slice(0, value.length - end.length) });
+  files.set(foldedName(file), { file, value: value?.slice(0, value.length - end.length) });
   return `\${file:${pathOf(file)}}${end}`;
+}
+
+/** Name that is equal for files that are one file on systems that ignore case or Unicode forms. */
+function foldedName(file: string): string {
+  return file.normalize("NFC").toLowerCase();
 }
 
 /** Puts a secret such as `config/password` among the members. @returns whether it has a place there. */
 function place(
   members: Record<string, unknown>,
+  part: string,
   secret: string,
   reference: string,
-  part: string,
 ): boolean {
   let at = members;
   let rest = secret;
@@ -164,7 +204,7 @@ function place(
 }
 
 /** Reports whether an absent member has this value. */
-function isNothing(value: unknown): boolean {
+function isLikeAbsent(value: unknown): boolean {
   if (value === false || value === "") return true;
   if (Array.isArray(value)) return value.length === 0;
   return isObject(value) && Object.keys(value).length === 0;

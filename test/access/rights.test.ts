@@ -8,26 +8,11 @@ import type { SettingItem } from "../../src/settings/item.ts";
 import { SETTINGS } from "../../src/settings/kind.ts";
 import { type Rights, rightsOf } from "../../src/settings/rights.ts";
 import { TOKEN_KEY } from "../../src/settings/token.ts";
-import { sampleMount, snapshotOf } from "../settings/staged.ts";
+import { customItem, sampleMount, snapshotOf } from "../settings/staged.ts";
 
 const GROUP = 9;
 
-function item(key: string, group: number, secret = false): SettingItem {
-  return {
-    key,
-    group,
-    secret,
-    value: "",
-    help: "",
-    type: "string",
-    options: "",
-    flag: 1,
-    position: 0,
-    revision: 1,
-    origin: "custom",
-    definition: undefined,
-  };
-}
+const item = (key: string, group: number, secret = false) => customItem(key, "", { group, secret });
 
 const stored = [item("boat", GROUP), item("crane", 1), item(TOKEN_KEY, GROUP, true)];
 const rights = (grant: Grant): Rights => {

@@ -2,29 +2,13 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Code } from "@connectrpc/connect";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { createVerifier } from "../../src/audit/chain.ts";
-import { createAuditService } from "../../src/audit/service.ts";
 import type { AuditStore } from "../../src/audit/store.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { entry } from "../store/audit-contract.ts";
+import { opened } from "./opened.ts";
 
-/** A service on ten rows. @param wrap replaces methods of its store. */
-async function opened(wrap: (store: AuditStore) => Partial<AuditStore>) {
-  const { audit: store, close } = await openSqliteStore(":memory:");
-  await store.append(Array.from({ length: 10 }, () => entry()));
-  const service = createAuditService({
-    store: { ...store, ...wrap(store) },
-    now: () => 5_000,
-    interval: 5,
-    idle: 1e6,
-  });
-  onTestFinished(async () => {
-    service.endStreams();
-    await close();
-  });
-  return { store, service };
-}
+const TEN = Array.from({ length: 10 }, () => ({}));
 
 /** Deletes rows before the first read of rows. */
 const deleting = (store: AuditStore): Partial<AuditStore> => {
@@ -39,7 +23,7 @@ const deleting = (store: AuditStore): Partial<AuditStore> => {
 };
 
 test("a page from the oldest row on has no gap when rows are deleted during the read", async () => {
-  const { service, store } = await opened(deleting);
+  const { service, store } = await opened(TEN, { wrap: deleting });
   const { rows, oldest, floorHash } = await service.list({
     pageSize: 0,
     after: 0,
@@ -55,7 +39,7 @@ test.each([
   { after: 1, from: undefined },
   { after: 0, from: 1 },
 ])("a page whose first rows are deleted during the read is refused: %o", async (place) => {
-  const { service } = await opened(deleting);
+  const { service } = await opened(TEN, { wrap: deleting });
   const page = service.list({ pageSize: 0, ...place });
   await expect(page).rejects.toMatchObject({ code: Code.OutOfRange });
 });
@@ -63,7 +47,7 @@ test.each([
 test("a slow read of the newest row does not end a watcher that has later rows", async () => {
   const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let reads = 0;
-  const { service, store } = await opened((store) => ({
+  const wrap = (store: AuditStore) => ({
     head: async () => {
       reads += 1;
       const isSlow = reads === 2;
@@ -74,15 +58,14 @@ test("a slow read of the newest row does not end a watcher that has later rows",
       }
       return head;
     },
-  }));
-  const watch = () =>
-    service.watch({}, { seq: 10 }, new AbortController().signal)[Symbol.asyncIterator]();
-  const first = watch();
+  });
+  const { store, watch } = await opened(TEN, { wrap });
+  const first = watch({ seq: 10 });
   await first.next();
   const next = first.next();
   await reached.promise;
   await store.append([entry()]);
-  const other = watch();
+  const other = watch({ seq: 10 });
   const begun = other.next();
   // The other watcher reads the newer head, and waits for the rows, before the slow read ends.
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();

@@ -1,23 +1,11 @@
 import { Code } from "@connectrpc/connect";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { etagOfRow, readRowEtag } from "../../src/audit/row-etag.ts";
-import { type AuditQuery, type AuditService, createAuditService } from "../../src/audit/service.ts";
+import type { AuditQuery } from "../../src/audit/service.ts";
 import type { AuditEntry, AuditRow } from "../../src/audit/store.ts";
 import type { Progress } from "../../src/audit/tail.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { entry } from "../store/audit-contract.ts";
-
-/** A service on rows of its own, whose watchers are notified without delay. */
-async function opened(rows: readonly Partial<AuditEntry>[] = [], idle = 1e6, interval = 5) {
-  const { audit: store, close } = await openSqliteStore(":memory:");
-  const service = createAuditService({ store, now: () => 5_000, interval, idle });
-  onTestFinished(async () => {
-    service.endStreams();
-    await close();
-  });
-  await store.append(rows.map(entry));
-  return { store, service };
-}
+import { opened } from "./opened.ts";
 
 const ALL: AuditQuery = { pageSize: 0, after: undefined, from: undefined };
 
@@ -95,15 +83,12 @@ test("the list reports how much was deleted and the oldest row that is kept", as
 });
 
 test("a watcher gets each row once, in order, after the row where it begins", async () => {
-  const { service, store } = await opened(numbered(3));
+  const { store, watch } = await opened(numbered(3));
   const end = new AbortController();
-  const watch = (after?: number, method?: string) =>
-    service
-      .watch({ methods: method === undefined ? undefined : [method] }, rowOf(after), end.signal)
-      [Symbol.asyncIterator]();
   const seqs = ({ value }: IteratorResult<Progress>) =>
     [value.seq, ...value.rows.map(({ seq }: { seq: number }) => seq)] as number[];
-  const [now, before, some] = [watch(), watch(1), watch(0, "push")];
+  const now = watch(undefined, {}, end);
+  const [before, some] = [watch({ seq: 1 }), watch({ seq: 0 }, { methods: ["push"] })];
   expect(seqs(await now.next())).toEqual([3]);
   expect(seqs(await before.next())).toEqual([3, 2, 3]);
   expect(seqs(await some.next())).toEqual([3]);
@@ -125,43 +110,35 @@ test("a watcher gets each row once, in order, after the row where it begins", as
 });
 
 test("a waiting watcher also gets rows that another read found", async () => {
-  const { service, store } = await opened(numbered(2), 1e6, 1e6);
-  const watch = () =>
-    service.watch({}, { seq: 2 }, new AbortController().signal)[Symbol.asyncIterator]();
-  const first = watch();
+  const { store, watch } = await opened(numbered(2), { interval: 1e6 });
+  const first = watch({ seq: 2 });
   await first.next();
   const waiting = first.next();
   await store.append([entry()]);
-  expect(await watch().next()).toMatchObject({ value: { seq: 3 } });
+  expect(await watch({ seq: 2 }).next()).toMatchObject({ value: { seq: 3 } });
   expect(await waiting).toMatchObject({ value: { seq: 3 } });
 });
 
 test("a watcher gets empty messages while there are no rows", async () => {
-  const { service, store } = await opened(numbered(2), 5);
+  const { store, watch } = await opened(numbered(2), { idle: 5 });
   const head = await store.head();
-  const watching = service
-    .watch({}, { seq: 2 }, new AbortController().signal)
-    [Symbol.asyncIterator]();
+  const watching = watch({ seq: 2 });
   for (let times = 0; times < 3; times += 1)
     expect(await watching.next()).toEqual({ done: false, value: { ...head, rows: [] } });
   await watching.return?.();
 });
 
 test("a watcher of a deleted or future row is refused, and one of a stopping service ends", async () => {
-  const { service, store } = await opened(numbered(10));
+  const { service, store, watch } = await opened(numbered(10));
   await store.forget({ count: 5, notBefore: 0 }, 100, 0);
-  const watch = (after?: number) =>
-    service.watch({}, rowOf(after), new AbortController().signal)[Symbol.asyncIterator]();
-  await expect(watch(5).next()).rejects.toMatchObject({ code: Code.OutOfRange });
-  await expect(watch(12).next()).rejects.toThrow("row 12 of the audit does not exist yet");
+  await expect(watch({ seq: 5 }).next()).rejects.toMatchObject({ code: Code.OutOfRange });
+  await expect(watch({ seq: 12 }).next()).rejects.toThrow("row 12 of the audit does not exist yet");
   const watching = watch();
   await watching.next();
   const next = watching.next();
   service.endStreams();
   await expect(next).rejects.toMatchObject({ code: Code.Unavailable });
 });
-
-const rowOf = (seq: number | undefined) => (seq === undefined ? undefined : { seq });
 
 test.each([
   ["a newer row, read from memory", 12],
@@ -170,20 +147,15 @@ test.each([
 ])(
   "a watcher resumes after %s by its etag, and not in a database with other rows",
   async (_, seq) => {
-    const { service, store } = await opened(numbered(10));
+    const { store, watch } = await opened(numbered(10));
     const other = await opened(numbered(10));
-    const watch = ({ service }: { service: AuditService }, etag: string) =>
-      service.watch({}, readRowEtag(etag), new AbortController().signal)[Symbol.asyncIterator]();
-    const start = service
-      .watch({}, { seq: 0 }, new AbortController().signal)
-      [Symbol.asyncIterator]();
-    await start.next();
+    await watch({ seq: 0 }).next();
     for (const each of [store, other.store])
       await each.append([entry({ actor: each === store ? "ann" : "bob" }), entry()]);
     const rows = await store.rows({ after: 0, before: 13, limit: 20, newestFirst: false });
     const etag = etagOfRow(rows[seq - 1] as AuditRow);
     if (seq === 2) await store.forget({ count: 10, notBefore: 0 }, 2, 0);
-    const { value } = await watch({ service }, etag).next();
+    const { value } = await watch(readRowEtag(etag)).next();
     expect(value.rows.map((row: AuditRow) => row.seq)[0] ?? value.seq).toBe(
       seq === 12 ? 12 : seq + 1,
     );
@@ -191,10 +163,10 @@ test.each([
       seq: value.seq,
       hash: value.hash.slice(0, 16),
     });
-    const wrong = `${seq}.${"0".repeat(16)}`;
-    await expect(watch({ service }, wrong).next()).rejects.toThrow(/differs from that of the etag/);
-    if (seq === 12)
-      await expect(watch(other, etag).next()).rejects.toThrow(/differs from that of the etag/);
+    const differs = /differs from that of the etag/;
+    const wrong = readRowEtag(`${seq}.${"0".repeat(16)}`);
+    await expect(watch(wrong).next()).rejects.toThrow(differs);
+    if (seq === 12) await expect(other.watch(readRowEtag(etag)).next()).rejects.toThrow(differs);
   },
 );
 

@@ -59,7 +59,7 @@ test.each([true, false])(
   async (closes) => {
     silent.closes = closes;
     const env = { MOORING_ADDRESS: silent.address, MOORING_TOKEN: "t".repeat(32) };
-    for (const [line, note] of cases) {
+    const runs = cases.map(async ([line, note]) => {
       const args = [...line.split(" "), ...(closes ? [] : ["--timeout", "250ms"])];
       const { code, out, err } = await run(args, { env, cwd: silent.folder });
       expect([code, out], line).toEqual([6, ""]);
@@ -67,7 +67,9 @@ test.each([true, false])(
       expect(err, line).toContain(
         closes ? "the connection was closed" : "not answer within 250 ms;",
       );
-    }
+    });
+    // Each waits for its time.
+    await Promise.all(runs);
   },
 );
 
@@ -76,18 +78,20 @@ test.each([true, false])(
   async (closes) => {
     silent.closes = closes;
     const env = { MOORING_ADDRESS: silent.address, MOORING_TOKEN: "t".repeat(32) };
-    for (const line of [
+    const lines = [
       "list",
       "get site_title",
       "export",
       "history",
       "site list",
       "mount delete films --dry-run",
-    ]) {
+    ];
+    const runs = lines.map(async (line) => {
       const args = [...line.split(" "), ...(closes ? [] : ["--timeout", "250ms"])];
       const { code, err } = await run(args, { env, cwd: silent.folder });
       expect(code, line).toBe(6);
       expect(err, line).not.toContain("a change may");
-    }
+    });
+    await Promise.all(runs);
   },
 );

@@ -1,10 +1,9 @@
 import { once } from "node:events";
 import { createServer, type Http2Session } from "node:http2";
-import type { AddressInfo } from "node:net";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type HandlerContext } from "@connectrpc/connect";
 import { connectNodeAdapter, createGrpcTransport } from "@connectrpc/connect-node";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import {
   SettingService,
   type WatchSettingsResponse,
@@ -16,6 +15,7 @@ import {
   type FollowState,
   follow,
 } from "../../src/client/follow.ts";
+import { serve } from "../loopback.ts";
 
 type Response = MessageInitShape<typeof WatchSettingsResponseSchema>;
 type Stream = (after: bigint | undefined, context: HandlerContext) => AsyncIterable<Response>;
@@ -37,16 +37,10 @@ async function startServer(...streams: readonly Stream[]) {
         }),
     }),
   ).on("session", (session) => sessions.add(session));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const { port } = await serve(server);
   const cut = (): void => {
     for (const session of sessions) session.destroy();
   };
-  onTestFinished(() => {
-    cut();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
   const client = createClient(
     SettingService,
     createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` }),

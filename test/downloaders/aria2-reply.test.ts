@@ -6,8 +6,8 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { createAria2Client } from "../../src/downloaders/aria2.ts";
+import { serve, serveHttp, serveTcp } from "../loopback.ts";
 import { expectFailure, failureOf } from "./failure.ts";
-import { serve, serveHttp, serveTcp } from "./loopback.ts";
 
 // Replies of aria2 and its requests over HTTP and WebSocket, for cases that a real aria2 does not
 // produce.
@@ -40,6 +40,12 @@ function hasIpv6(): boolean {
   return Object.values(networkInterfaces()).some((all) =>
     all?.some((one) => one.address === "::1"),
   );
+}
+
+/** Expects that a call fails with this code and step, without the secret. */
+async function expectFailing(uri: string, code: Code, step: RegExp): Promise<void> {
+  const error = await failureOf(client.getVersion({ uri, secret: SECRET }));
+  expectFailure(error, code, step, [SECRET]);
 }
 
 const rpc = (members: object) => JSON.stringify({ jsonrpc: "2.0", id: "mooring", ...members });
@@ -83,8 +89,7 @@ describe.for(["http", "ws"] as const)("over %s", (scheme) => {
     ["more than 64 KiB", version("1".repeat(70_000)), /: .*reply is (longer than|too long)/],
   ] as const)("reports %s", async ([, reply, pattern]) => {
     const { uri, idle } = await answering(scheme, reply);
-    const error = await failureOf(client.getVersion({ uri, secret: SECRET }));
-    expectFailure(error, Code.Unavailable, pattern, [SECRET]);
+    await expectFailing(uri, Code.Unavailable, pattern);
     await idle();
   });
 
@@ -99,9 +104,8 @@ describe.for(["http", "ws"] as const)("over %s", (scheme) => {
 describe("over HTTP", () => {
   it.for([400, 403, 404, 500, 502])("reports the status %i", async (status) => {
     const { uri } = await answering("http", SECRET, status);
-    const error = await failureOf(client.getVersion({ uri, secret: SECRET }));
     const pattern = new RegExp(`^aria2 at ${uri}: HTTP status ${status}\\.`);
-    expectFailure(error, Code.Unavailable, pattern, [SECRET]);
+    await expectFailing(uri, Code.Unavailable, pattern);
   });
 
   it("sends the call, and the password outside the address", async () => {
@@ -196,16 +200,14 @@ describe("over WebSocket", () => {
       more();
     });
     const uri = `ws://127.0.0.1:${peer.port}/jsonrpc`;
-    const error = await failureOf(client.getVersion({ uri, secret: SECRET }));
-    expectFailure(error, Code.Unavailable, /: the reply is longer than 65536 bytes/, [SECRET]);
+    await expectFailing(uri, Code.Unavailable, /: the reply is longer than 65536 bytes/);
     await peer.idle();
   });
 
   it("reports a connection closed without an answer", async () => {
     const peer = await serveWebSocket((socket) => socket.close(1008, SECRET));
     const uri = `ws://127.0.0.1:${peer.port}/jsonrpc`;
-    const error = await failureOf(client.getVersion({ uri, secret: SECRET }));
-    expectFailure(error, Code.Unavailable, /: reply failed: the connection was closed/, [SECRET]);
+    await expectFailing(uri, Code.Unavailable, /: reply failed: the connection was closed/);
   });
 
   it("times out on an open connection", async () => {
@@ -223,8 +225,7 @@ describe("over WebSocket", () => {
       socket.once("data", () => socket.write(`${upgrade}sec-websocket-accept: ${SECRET}\r\n\r\n`));
     });
     const uri = `ws://127.0.0.1:${peer.port}/jsonrpc`;
-    const error = await failureOf(client.getVersion({ uri, secret: SECRET }));
-    expectFailure(error, Code.Unavailable, /: reply failed: not understood/, [SECRET]);
+    await expectFailing(uri, Code.Unavailable, /: reply failed: not understood/);
     await peer.idle();
   });
 

@@ -4,8 +4,8 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createAria2Client } from "../../src/downloaders/aria2.ts";
 import type { ClientOptions } from "../../src/downloaders/connection.ts";
 import { createQbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
+import { type Loopback, serveHttp, serveTcp } from "../loopback.ts";
 import { expectFailure, failureOf } from "./failure.ts";
-import { serveHttp, serveTcp } from "./loopback.ts";
 
 // Failures of a peer that each of the clients' three kinds of exchange must handle.
 
@@ -22,6 +22,12 @@ function ask(way: Way, authority: string, options: ClientOptions = {}, signal?: 
   const scheme = way === "aria2 ws" ? "ws" : "http";
   const uri = `${scheme}://${address}`;
   return createAria2Client(options).getVersion({ uri, secret: SECRET, ...given });
+}
+
+/** Expects that a call of a peer fails with this code and step, without the secret. */
+async function expectFailing(way: Way, { port }: Loopback, code: Code, step: RegExp) {
+  const error = await failureOf(ask(way, `127.0.0.1:${port}`));
+  expectFailure(error, code, step, [SECRET]);
 }
 
 /** Stops the clock of the clients during a test. @returns a function that lets their time pass. */
@@ -53,9 +59,8 @@ describe.for(WAYS)("%s", (way) => {
         passTime();
       }),
     );
-    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
     const pattern = /: time-out: 5 s expired while waiting for the reply\./;
-    expectFailure(error, Code.DeadlineExceeded, pattern, [SECRET]);
+    await expectFailing(way, peer, Code.DeadlineExceeded, pattern);
     await peer.idle();
   });
 
@@ -73,17 +78,15 @@ describe.for(WAYS)("%s", (way) => {
     ],
   ] as const)("reports %s", async ([, reply, pattern]) => {
     const peer = await serveTcp(answering((socket) => socket.write(reply)));
-    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
-    expectFailure(error, Code.Unavailable, pattern, [SECRET]);
+    await expectFailing(way, peer, Code.Unavailable, pattern);
     await peer.idle();
   });
 
   it("reports a connection closed without a reply", async () => {
     const peer = await serveTcp(answering((socket) => socket.end()));
-    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
     const advice =
       /: reply failed: the connection was closed; if the program uses TLS, write its address with (http|ws)s:/;
-    expectFailure(error, Code.Unavailable, advice, [SECRET]);
+    await expectFailing(way, peer, Code.Unavailable, advice);
   });
 
   it("reports the target of a redirect without its query, and does not follow it", async () => {
@@ -93,10 +96,9 @@ describe.for(WAYS)("%s", (way) => {
       response.writeHead(302, { location: `https://you:${SECRET}@other.example/new/?k=${SECRET}` });
       response.end();
     });
-    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
     const pattern =
       /: HTTP status 302: redirected to https:\/\/other.example\/new\/\. .*not followed/;
-    expectFailure(error, Code.Unavailable, pattern, [SECRET]);
+    await expectFailing(way, peer, Code.Unavailable, pattern);
     expect(paths).toHaveLength(1);
   });
 
@@ -153,8 +155,7 @@ describe.for(["aria2 http", "qBittorrent"] as const)("%s, reading a body", (way)
         flood(socket, `8\r\n${SECRET.slice(0, 8)}\r\n`.repeat(100));
       }),
     );
-    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
-    expectFailure(error, Code.Unavailable, /: the reply is longer than 65536 bytes/, [SECRET]);
+    await expectFailing(way, peer, Code.Unavailable, /: the reply is longer than 65536 bytes/);
     await peer.idle();
   });
 
@@ -168,16 +169,14 @@ describe.for(["aria2 http", "qBittorrent"] as const)("%s, reading a body", (way)
         socket.once("close", () => clearInterval(timer));
       }),
     );
-    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
-    expectFailure(error, Code.DeadlineExceeded, /: time-out: .*the reply/, [SECRET]);
+    await expectFailing(way, peer, Code.DeadlineExceeded, /: time-out: .*the reply/);
     await peer.idle();
   });
 
   it("refuses a truncated body", async () => {
     const reply = `${HEAD}content-length: 1000\r\n\r\nv1.2`;
     const peer = await serveTcp(answering((socket) => socket.end(reply)));
-    const error = await failureOf(ask(way, `127.0.0.1:${peer.port}`));
-    expectFailure(error, Code.Unavailable, /: reply failed: the connection was closed/, [SECRET]);
+    await expectFailing(way, peer, Code.Unavailable, /: reply failed: the connection was closed/);
   });
 });
 

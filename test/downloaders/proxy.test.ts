@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { serveHttp } from "./loopback.ts";
+import { serveHttp } from "../loopback.ts";
 
 const CALLS = fileURLToPath(new URL("./proxy-calls.ts", import.meta.url));
 

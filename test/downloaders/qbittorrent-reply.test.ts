@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { createQbittorrentClient } from "../../src/downloaders/qbittorrent.ts";
+import { serveHttp } from "../loopback.ts";
 import { expectFailure, failureOf } from "./failure.ts";
-import { serveHttp } from "./loopback.ts";
 
 // Replies of other versions than the installed one, and replies that qBittorrent never sends.
 

@@ -155,6 +155,8 @@ test.each([
   "application/json; charset=utf-8",
   "application/json;charset=UTF-8",
   "Application/JSON ; x=y",
+  "application/vnd.acme.v1+json",
+  "Application/Merge-Patch+JSON",
 ])("a body with Content-Type %s is accepted", async (type) => {
   const headers = type === undefined ? {} : { "content-type": type };
   expect(echoed(await post("/scalar", '"a"', headers))).toEqual({ text: "a" });
@@ -165,6 +167,8 @@ test.each([
   "application/x-www-form-urlencoded",
   "multipart/form-data; boundary=x",
   "application/jsonp",
+  "application/jsonx",
+  "application/xml",
   "text/json",
 ])("a body with Content-Type %s is refused with 415", async (type) => {
   const reply = await post("/scalar", '"a"', { "content-type": type });

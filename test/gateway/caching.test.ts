@@ -1,9 +1,9 @@
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { create, type Message } from "@bufbuild/protobuf";
+import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { acceptedCodings } from "../../src/gateway/accept-encoding.ts";
-import { defineRpc, defineRpcs, type Rpc } from "./contract.ts";
+import { defineRpc, defineRpcs, made, type Rpc } from "./contract.ts";
 import {
   countReads,
   echo,
@@ -33,8 +33,7 @@ async function openRead(
 
 function revision(number: bigint, size = 3_000): Message {
   const labels = { text: "ä".repeat(size / 2) };
-  const fields: object = { labels, revision: number };
-  return create(defineRpc(READ).output, fields as Record<string, never>);
+  return made(defineRpc(READ).output, { labels, revision: number });
 }
 
 /** The reply in a coding. */
@@ -149,8 +148,8 @@ test("a message is encoded once", async () => {
 
 test("a long list is encoded once for all requests", async () => {
   const desc = defineRpc({ ...READ, http: { get: "/read", responseBody: "names" } });
-  const fields: object = { names: Array.from({ length: 5_000 }, String), revision: 3n };
-  const message = create(desc.output, fields as Record<string, never>);
+  const names = Array.from({ length: 5_000 }, String);
+  const message = made(desc.output, { names, revision: 3n });
   const { counted, reads } = countReads(message, "revision");
   const gateway = await gatewayOfTest({ methods: [unary(desc, () => counted)] });
   const replies = await Promise.all([1, 2, 3].map(() => gateway.send("/read")));

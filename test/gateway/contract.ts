@@ -1,9 +1,12 @@
 import {
+  create,
   createFileRegistry,
   createRegistry,
+  type DescMessage,
   type DescMethod,
   fromJson,
   type JsonObject,
+  type Message,
 } from "@bufbuild/protobuf";
 import {
   FileDescriptorProtoSchema,
@@ -37,6 +40,19 @@ export function defineRpcs(rpcs: readonly Rpc[]): DescMethod[] {
   return service.methods;
 }
 
+/** The rpcs of a contract by their names. */
+export function rpcsByName(rpcs: readonly Rpc[]): (name: string) => DescMethod {
+  const byName = new Map(defineRpcs(rpcs).map((desc) => [desc.name, desc]));
+  return (name) => {
+    const found = byName.get(name);
+    if (found === undefined) throw new Error(`the test contract has no rpc ${name}`);
+    return found;
+  };
+}
+
+/** A message with these fields. */
+export const made = (desc: DescMessage, fields: object): Message => create(desc, fields as never);
+
 /** The only rpc of a contract. */
 export function defineRpc(rpc: Partial<Rpc>): DescMethod {
   const [method] = defineRpcs([{ name: "GetThing", ...rpc }]);
@@ -52,12 +68,12 @@ const IMPORTS = new Map([
   ["google/protobuf/wrappers.proto", file_google_protobuf_wrappers],
 ]);
 
-let made = 0;
+let contracts = 0;
 
 function fileJson(rpcs: readonly Rpc[]): JsonObject {
-  made++;
+  contracts++;
   return {
-    name: `test/v1/thing_${made}.proto`,
+    name: `test/v1/thing_${contracts}.proto`,
     package: "test.v1",
     syntax: "proto3",
     dependency: [...IMPORTS.keys()],
@@ -136,9 +152,15 @@ function box(): JsonObject {
   return { name: "Box", field: fields, nestedType: [entry("LabelsEntry", "STRING", "STRING")] };
 }
 
-const REPEATED = { label: "LABEL_REPEATED" };
+export const REPEATED = { label: "LABEL_REPEATED" };
 
-function field(name: string, type: string, number: number, more: JsonObject = {}): JsonObject {
+/** A field in the JSON form of the protos. */
+export function field(
+  name: string,
+  type: string,
+  number: number,
+  more: JsonObject = {},
+): JsonObject {
   const jsonName = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
   return { name, jsonName, number, type: `TYPE_${type}`, label: "LABEL_OPTIONAL", ...more };
 }

@@ -2,7 +2,7 @@
 // for this plugin.
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
-import { create, type DescMethod, type DescService, type Message } from "@bufbuild/protobuf";
+import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import {
   type CallOptions,
   Code,
@@ -26,7 +26,8 @@ import { type FastifyInstance, type FastifyServerOptions, fastify } from "fastif
 import { describe, expect, onTestFinished, test } from "vitest";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { restGateway } from "../../src/gateway/gateway.ts";
-import { defineRpcs } from "./contract.ts";
+import { defineRpcs, made } from "./contract.ts";
+import { callOver, textOf, wordOf } from "./ways.ts";
 
 /** Like the service of Connect's tutorial, with a rpc of each kind that HTTP/1.1 can have. */
 const rpcs = defineRpcs([
@@ -38,9 +39,8 @@ const rpcs = defineRpcs([
 const [say, introduce, listen, silent] = rpcs as [DescMethod, DescMethod, DescMethod, DescMethod];
 const service = say.parent as DescService;
 
-const sentence = (text: string): Message => create(say.input, { text } as Record<string, unknown>);
-const answer = (word: string): Message => create(say.output, { word } as Record<string, unknown>);
-const textOf = (message: Message): string => String(Reflect.get(message, "text"));
+const sentence = (text: string) => made(say.input, { text });
+const answer = (word: string) => made(say.output, { word });
 
 const key = createContextKey("nobody");
 
@@ -108,45 +108,12 @@ const TRANSPORTS: Transports = [
   ["gRPC-Web", (baseUrl, more) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1", ...more })],
 ];
 
-interface Got {
-  readonly words: readonly string[];
-  readonly header: Headers;
-  readonly trailer: Headers;
-}
-
-async function* all(messages: readonly Message[]): AsyncIterable<Message> {
-  yield* messages;
-}
-
-async function call(
+const call = (
   transport: Transport,
   desc: DescMethod,
   texts: readonly string[],
-  { headers, timeoutMs, signal }: CallOptions = {},
-): Promise<Got> {
-  const messages = texts.map(sentence);
-  const wordOf = (message: Message): string => String(Reflect.get(message, "word"));
-  if (desc.methodKind === "unary") {
-    const { message, header, trailer } = await transport.unary(
-      desc as never,
-      signal,
-      timeoutMs,
-      headers,
-      messages[0] as never,
-    );
-    return { words: [wordOf(message)], header, trailer };
-  }
-  const { message, header, trailer } = await transport.stream(
-    desc as never,
-    signal,
-    timeoutMs,
-    headers,
-    all(messages) as never,
-  );
-  const words: string[] = [];
-  for await (const one of message) words.push(wordOf(one));
-  return { words, header, trailer };
-}
+  options?: CallOptions,
+) => callOver(transport, desc, texts.map(sentence), options);
 
 async function failure(called: Promise<unknown>): Promise<ConnectError> {
   return called.then(
@@ -329,18 +296,6 @@ describe.each(PLUGINS)("%s", (_plugin, register) => {
     });
   });
 
-  test("serves reads by GET, with a cacheable URL", async () => {
-    const app = application();
-    await register(app, {
-      routes: routes((text, { requestMethod }) => `${requestMethod} ${text}`),
-    });
-    const baseUrl = await urlOf(app);
-    for (const useBinaryFormat of [true, false]) {
-      const options = { baseUrl, httpVersion: "1.1", useHttpGet: true, useBinaryFormat } as const;
-      expect((await call(createConnectTransport(options), say, ["hi"])).words).toEqual(["GET hi"]);
-    }
-  });
-
   test("is mounted under prefixes, several times, beside routes with their own parsers", async () => {
     const app = application();
     app.post("/own", (request) => request.body);
@@ -424,22 +379,28 @@ describe.each(PLUGINS)("a bidirectional stream of %s", (_plugin, register) => {
     await register(app, { routes: talking, interceptors: [echoes] });
     const baseUrl = await urlOf(app);
     for (const useBinaryFormat of [true, false]) {
-      const options = { baseUrl, httpVersion: "2", useBinaryFormat } as const;
-      const { sessionManager, transport } = http2Transport(options);
+      const sessionManager = new Http2SessionManager(baseUrl);
+      const options = { baseUrl, httpVersion: "2", useBinaryFormat, sessionManager } as const;
+      const transport = createConnectTransport(options);
       const [first, second] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
       const sending = async function* () {
         yield sentence(await first.promise);
         yield sentence(await second.promise);
       };
-      const { message, header } = await withFirst(
-        transport.stream(converse as never, undefined, undefined, undefined, sending() as never),
-        () => first.resolve("one"),
+      const opened = transport.stream(
+        converse as never,
+        undefined,
+        undefined,
+        undefined,
+        sending() as never,
       );
+      first.resolve("one");
+      const { message, header } = await opened;
       const words: string[] = [];
       const error = await failure(
         (async () => {
           for await (const one of message) {
-            words.push(String(Reflect.get(one, "word")));
+            words.push(wordOf(one));
             second.resolve("bye");
           }
         })(),
@@ -459,18 +420,3 @@ describe.each(PLUGINS)("a bidirectional stream of %s", (_plugin, register) => {
     expect(reply.status).toBe(505);
   });
 });
-
-function http2Transport(options: {
-  readonly baseUrl: string;
-  readonly httpVersion: "2";
-  readonly useBinaryFormat: boolean;
-}) {
-  const sessionManager = new Http2SessionManager(options.baseUrl);
-  return { sessionManager, transport: createConnectTransport({ ...options, sessionManager }) };
-}
-
-/** Lets the first request be sent while the reply is awaited. */
-async function withFirst<T>(reply: Promise<T>, send: () => void): Promise<T> {
-  send();
-  return reply;
-}

@@ -1,10 +1,10 @@
 import { connect } from "node:net";
-import { create, type Message, toJson } from "@bufbuild/protobuf";
+import { type Message, toJson } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import type { Call } from "../../src/gateway/call.ts";
 import { SlowReaders } from "../../src/transport/slow-reader.ts";
-import { defineRpc, type Rpc } from "./contract.ts";
+import { defineRpc, made, type Rpc } from "./contract.ts";
 import { countReads, type GatewayServer, gatewayOfTest, streaming } from "./gateway-server.ts";
 
 const RPC: Partial<Rpc> = {
@@ -21,10 +21,8 @@ const open = (
   rpc: Partial<Rpc> = RPC,
 ) => gatewayOfTest({ methods: [streaming(defineRpc(rpc), watch)], ...options });
 
-function box(revision: number, word: string): Message {
-  const fields = { revision: BigInt(revision), word };
-  return create(defineRpc(RPC).output, fields as object as Record<string, never>);
-}
+const box = (revision: number, word: string) =>
+  made(defineRpc(RPC).output, { revision: BigInt(revision), word });
 
 async function* endlessly(call: Call): AsyncGenerator<Message> {
   if (call.signal.aborted) return;

@@ -1,7 +1,6 @@
 import { type IncomingHttpHeaders, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
-  create,
   type DescMethod,
   type DescMethodServerStreaming,
   type DescMethodUnary,
@@ -17,6 +16,7 @@ import { type RestGatewayOptions, restGateway } from "../../src/gateway/gateway.
 import type { Method } from "../../src/gateway/method.ts";
 import type { GatewayOptions } from "../../src/gateway/options.ts";
 import { Buffered } from "../../src/transport/body.ts";
+import { made } from "./contract.ts";
 
 /** A reply as received. */
 export interface Reply {
@@ -150,10 +150,7 @@ export function unary(
     desc: desc as DescMethodUnary,
     invoke: async (request, call) => {
       const reply = await answer(request, call);
-      const message = isMessage(reply)
-        ? reply
-        : create(desc.output, reply as object as Record<string, never>);
-      return { message };
+      return { message: isMessage(reply) ? reply : made(desc.output, reply) };
     },
   };
 }

@@ -1,14 +1,11 @@
-import { once } from "node:events";
 import { createServer, type ServerHttp2Stream } from "node:http2";
-import type { AddressInfo } from "node:net";
-import { create, type Message } from "@bufbuild/protobuf";
-import { ConnectError } from "@connectrpc/connect";
 import { createGrpcTransport, type GrpcTransportOptions } from "@connectrpc/connect-node";
-import { onTestFinished } from "vitest";
 import { createGrpcHandler } from "../../src/gateway/grpc.ts";
 import type { Method } from "../../src/gateway/method.ts";
 import { SlowReaders } from "../../src/transport/slow-reader.ts";
-import { type Outcome, rpc, type Sending, wordOf } from "./ways.ts";
+import { serve } from "../loopback.ts";
+import { made } from "./contract.ts";
+import { type Outcome, outcomeOver, rpc, type Sending } from "./ways.ts";
 
 export interface GrpcSending extends Sending {
   readonly client?: Partial<GrpcTransportOptions>;
@@ -32,9 +29,7 @@ export async function serveGrpc(methods: readonly Method[]): Promise<readonly Gr
     stream.on("error", () => undefined);
     if (!handler.handle(stream, headers)) stream.respond({ ":status": 404 }, { endStream: true });
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  onTestFinished(() => void server.close());
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const baseUrl = `http://127.0.0.1:${(await serve(server)).port}`;
   return ["Post", "Read"].map((name) => ({
     name: `gRPC ${name}`,
     call: (sending) => callRpc(baseUrl, name, sending),
@@ -42,25 +37,8 @@ export async function serveGrpc(methods: readonly Method[]): Promise<readonly Gr
 }
 
 async function callRpc(baseUrl: string, name: string, sending: GrpcSending = {}): Promise<Outcome> {
-  const { text = "a", headers = {}, timeoutMs, client = {}, members = {} } = sending;
-  const desc = rpc(name) as never;
+  const { text = "a", client = {}, members = {}, ...options } = sending;
   const transport = createGrpcTransport({ baseUrl, ...client });
-  const fields = { text, ...members } as Record<string, unknown>;
-  const message = create(rpc(name).input, fields) as never;
-  try {
-    if (rpc(name).methodKind === "unary") {
-      const reply = await transport.unary(desc, undefined, timeoutMs, headers, message);
-      return { code: undefined, words: [wordOf(reply.message)], headers: reply.header };
-    }
-    const only = (async function* () {
-      yield message;
-    })();
-    const reply = await transport.stream(desc, undefined, timeoutMs, headers, only);
-    const words: string[] = [];
-    for await (const one of reply.message) words.push(wordOf(one as Message));
-    return { code: undefined, words, headers: reply.header };
-  } catch (error) {
-    const { code, rawMessage, metadata } = ConnectError.from(error);
-    return { code, message: rawMessage, headers: metadata };
-  }
+  const message = made(rpc(name).input, { text, ...members });
+  return outcomeOver(transport, rpc(name), message, options);
 }

@@ -1,30 +1,23 @@
-import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { defineRpcs } from "./contract.ts";
+import { made, rpcsByName } from "./contract.ts";
 import { countReads } from "./gateway-server.ts";
 import { MOUNTS, type MountOptions } from "./mount.ts";
 
-const descs = new Map(
-  defineRpcs([
-    { name: "Get", http: { get: "/get" }, rest: { etag: "version" }, reads: true },
-    { name: "Word", http: { get: "/word", responseBody: "word" }, reads: true },
-    { name: "Post", http: { post: "/post" } },
-    { name: "Read", http: { get: "/read" }, streams: "reply", reads: true },
-    { name: "Send", http: { post: "/send", body: "*" }, streams: "request" },
-  ]).map((desc) => [desc.name, desc]),
-);
-const desc = (name: string) => descs.get(name) as DescMethod;
+const desc = rpcsByName([
+  { name: "Get", http: { get: "/get" }, rest: { etag: "version" }, reads: true },
+  { name: "Word", http: { get: "/word", responseBody: "word" }, reads: true },
+  { name: "Post", http: { post: "/post" } },
+  { name: "Read", http: { get: "/read" }, streams: "reply", reads: true },
+  { name: "Send", http: { post: "/send", body: "*" }, streams: "request" },
+]);
 
 /** Handlers that change one message and return it again, from 1 on. */
 function counting(): MountOptions {
   const long = "a".repeat(2_000);
-  const thing = (count: number) =>
-    create(desc("Get").input, { words: [String(count)] } as Record<string, unknown>);
-  const box = create(desc("Get").output, { names: Array.from({ length: 300 }, String) } as Record<
-    string,
-    unknown
-  >);
+  const thing = (count: number) => made(desc("Get").input, { words: [String(count)] });
+  const box = made(desc("Get").output, { names: Array.from({ length: 300 }, String) });
   let count = 0;
   const next = (): Message => {
     count += 1;
@@ -36,16 +29,10 @@ function counting(): MountOptions {
   async function* three() {
     for (let turn = 0; turn < 3; turn += 1) yield next();
   }
-  const handlers: Record<string, unknown> = {
-    Get: next,
-    Word: next,
-    Post: next,
-    Read: three,
-    Send: next,
-  };
   return {
     routes: (router: ConnectRouter) => {
-      for (const [name, one] of descs) router.rpc(one, handlers[name] as never);
+      for (const name of ["Get", "Word", "Post", "Read", "Send"])
+        router.rpc(desc(name), (name === "Read" ? three : next) as never);
     },
   };
 }
@@ -108,7 +95,7 @@ describe.each(MOUNTS)("over %s", (_, mount) => {
   );
 
   test("messages that are declared immutable are encoded once", async () => {
-    const message = create(desc("Word").output, { word: "a" } as Record<string, unknown>);
+    const message = made(desc("Word").output, { word: "a" });
     const { counted, reads } = countReads(message, "word");
     const routes = (router: ConnectRouter) => router.rpc(desc("Word"), (() => counted) as never);
     for (const [immutableReplies, isOnce] of [

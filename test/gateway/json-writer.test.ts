@@ -23,6 +23,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createJsonWriters, type JsonWriterForm } from "../../src/gateway/json-writer.ts";
 import { createJsonText, escapeHtml, JSON_OPTIONS } from "../../src/gateway/serialize.ts";
+import { field, made, REPEATED } from "./contract.ts";
 
 const scalars = {
   some_text: "STRING",
@@ -55,17 +56,9 @@ type Type = string | readonly [type: string, typeName: string];
 
 /** Fields with consecutive numbers from `first` on. */
 function fields(types: Readonly<Record<string, Type>>, first: number, more: JsonObject = {}) {
-  return Object.entries(types).map(([name, type], at): JsonObject => {
-    const [kind, typeName] = [type].flat();
-    return {
-      name,
-      jsonName: name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
-      number: first + at,
-      type: `TYPE_${kind}`,
-      ...(typeName === undefined ? {} : { typeName }),
-      label: "LABEL_OPTIONAL",
-      ...more,
-    };
+  return Object.entries(types).map(([name, type], at) => {
+    const [kind = "", typeName] = [type].flat();
+    return field(name, kind, first + at, { ...(typeName && { typeName }), ...more });
   });
 }
 
@@ -120,15 +113,11 @@ const file = fromJson(FileDescriptorProtoSchema, {
       name: "All",
       field: [
         ...fields(everything, 1),
-        ...fields(named("many", everything), 50, { label: "LABEL_REPEATED" }),
+        ...fields(named("many", everything), 50, REPEATED),
         ...fields(named("choice", everything), 100, { oneofIndex: 0 }),
         ...optionals,
-        ...fields({ texts_by_name: ["MESSAGE", ".one.All.TextsByNameEntry"] }, 300, {
-          label: "LABEL_REPEATED",
-        }),
-        ...fields({ notes_by_name: ["MESSAGE", ".one.All.NotesByNameEntry"] }, 301, {
-          label: "LABEL_REPEATED",
-        }),
+        ...fields({ texts_by_name: ["MESSAGE", ".one.All.TextsByNameEntry"] }, 300, REPEATED),
+        ...fields({ notes_by_name: ["MESSAGE", ".one.All.NotesByNameEntry"] }, 301, REPEATED),
       ],
       nestedType: [
         entryOf("TextsByName", "STRING"),
@@ -141,9 +130,7 @@ const file = fromJson(FileDescriptorProtoSchema, {
       field: [
         ...fields({ struct: ["MESSAGE", ".google.protobuf.Struct"] }, 1),
         ...fields({ wrapped: ["MESSAGE", ".google.protobuf.StringValue"] }, 2),
-        ...fields({ by_number: ["MESSAGE", ".one.Left.ByNumberEntry"] }, 3, {
-          label: "LABEL_REPEATED",
-        }),
+        ...fields({ by_number: ["MESSAGE", ".one.Left.ByNumberEntry"] }, 3, REPEATED),
         ...fields({ text: "STRING" }, 4),
       ],
       nestedType: [
@@ -174,7 +161,6 @@ function descOf(name: string): DescMessage {
 }
 
 const [All, Note, Left] = [descOf("All"), descOf("Note"), descOf("Left")];
-const made = (desc: DescMessage, members: object): Message => create(desc, members as never);
 
 const forms: JsonWriterForm[] = [true, false].flatMap((useProtoFieldName) =>
   [true, false].flatMap((alwaysEmitImplicit) =>

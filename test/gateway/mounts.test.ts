@@ -1,40 +1,27 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
-import { create, type DescMethodClientStreaming, type Message } from "@bufbuild/protobuf";
+import type { DescMethodClientStreaming, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Call } from "../../src/gateway/call.ts";
 import type { Method } from "../../src/gateway/method.ts";
-import { defineRpcs } from "./contract.ts";
+import { made, rpcsByName } from "./contract.ts";
 import { bodiesOf, echo, streaming, unary } from "./gateway-server.ts";
 import { MOUNTS } from "./mount.ts";
+import { textOf } from "./ways.ts";
 
 const responseBody = "word";
-const descs = new Map(
-  defineRpcs([
-    { name: "Get", http: { get: "/v1/things/{text}", responseBody }, reads: true },
-    { name: "Post", http: { post: "/v1/things", body: "*", responseBody } },
-    { name: "Fail", http: { post: "/v1/fail" } },
-    { name: "Wait", http: { get: "/v1/wait" } },
-    { name: "Long", http: { get: "/v1/long" }, reads: true },
-    { name: "Read", http: { get: "/v1/read/{text}" }, streams: "reply" },
-    { name: "Send", http: { post: "/v1/send/{text}", body: "part" }, streams: "request" },
-  ]).map((desc) => [desc.name, desc]),
-);
+const desc = rpcsByName([
+  { name: "Get", http: { get: "/v1/things/{text}", responseBody }, reads: true },
+  { name: "Post", http: { post: "/v1/things", body: "*", responseBody } },
+  { name: "Fail", http: { post: "/v1/fail" } },
+  { name: "Wait", http: { get: "/v1/wait" } },
+  { name: "Long", http: { get: "/v1/long" }, reads: true },
+  { name: "Read", http: { get: "/v1/read/{text}" }, streams: "reply" },
+  { name: "Send", http: { post: "/v1/send/{text}", body: "part" }, streams: "request" },
+]);
 
-function desc(name: string) {
-  const found = descs.get(name);
-  if (found === undefined) throw new Error(name);
-  return found;
-}
-
-function box(name: string, word: string): Message {
-  return create(desc(name).output, { word } as Record<string, unknown>);
-}
-
-function textOf(message: Message): string {
-  return String(Reflect.get(message, "text"));
-}
+const box = (name: string, word: string) => made(desc(name).output, { word });
 
 /** Waits until the call is aborted; fails with the reason. */
 function wait(call: Call): Promise<never> {

@@ -23,7 +23,7 @@ import { type RestHandlerOptions, restHandler } from "../../src/gateway/fetch.ts
 import { restGateway } from "../../src/gateway/gateway.ts";
 import type { Method } from "../../src/gateway/method.ts";
 import { serviceConfigRules } from "../../src/gateway/rest/rule.ts";
-import { defineRpcs, type Rpc } from "./contract.ts";
+import { defineRpcs, field, made, REPEATED, type Rpc } from "./contract.ts";
 import { echo, streaming, unary } from "./gateway-server.ts";
 
 const responseBody = "word";
@@ -185,45 +185,29 @@ test("additional rules precede the contract's, as values or as a service configu
  */
 function define(methods: readonly JsonObject[]): Map<string, DescMethod> {
   const options = { registry: createRegistry(file_google_api_annotations) };
-  const field = (name: string, number: number, typeName?: string): JsonObject => {
-    const type = typeName === undefined ? "TYPE_STRING" : "TYPE_MESSAGE";
-    const jsonName = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-    return { name, jsonName, number, type, label: "LABEL_OPTIONAL", ...(typeName && { typeName }) };
-  };
+  const text = (name: string, number: number) => field(name, "STRING", number);
+  const message = (name: string, number: number, typeName: string) =>
+    field(name, "MESSAGE", number, { typeName });
   const body = {
     name: "google/api/httpbody.proto",
     package: "google.api",
     syntax: "proto3",
     messageType: [
-      {
-        name: "HttpBody",
-        field: [field("content_type", 1), { ...field("data", 2), type: "TYPE_BYTES" }],
-      },
+      { name: "HttpBody", field: [text("content_type", 1), field("data", "BYTES", 2)] },
     ],
   };
+  const tags = field("tags", "STRING", 3, REPEATED);
+  const mask = message("update_mask", 2, ".google.protobuf.FieldMask");
   const main = {
     name: "files.proto",
     package: "files",
     syntax: "proto3",
     dependency: [body.name, "google/protobuf/field_mask.proto"],
     messageType: [
-      { name: "File", field: [field("name", 1), field("body", 2, ".google.api.HttpBody")] },
-      {
-        name: "Book",
-        field: [
-          field("title", 1),
-          field("author", 2, ".files.Author"),
-          { ...field("tags", 3), label: "LABEL_REPEATED" },
-        ],
-      },
-      { name: "Author", field: [field("first_name", 1), field("last_name", 2)] },
-      {
-        name: "Update",
-        field: [
-          field("book", 1, ".files.Book"),
-          field("update_mask", 2, ".google.protobuf.FieldMask"),
-        ],
-      },
+      { name: "File", field: [text("name", 1), message("body", 2, ".google.api.HttpBody")] },
+      { name: "Book", field: [text("title", 1), message("author", 2, ".files.Author"), tags] },
+      { name: "Author", field: [text("first_name", 1), text("last_name", 2)] },
+      { name: "Update", field: [message("book", 1, ".files.Book"), mask] },
     ],
     service: [{ name: "Files", method: [...methods] }],
   };
@@ -267,7 +251,7 @@ describe("google.api.HttpBody", () => {
   ]);
   const desc = (name: string) => methods.get(name) as DescMethod;
   const bytes = (contentType: string, text: string): Message =>
-    create(desc("Put").output, { contentType, data: Buffer.from(text) } as Record<string, unknown>);
+    made(desc("Put").output, { contentType, data: Buffer.from(text) });
   const sent: [unknown, unknown, string][] = [];
   const handler = restHandler({
     methods: [
@@ -478,18 +462,6 @@ test("a body of null is no message", async () => {
   expect(await serving([PART], { tolerance })("/part", post("null"))).toEqual([200, {}]);
 });
 
-test.each([
-  ["application/json", 200],
-  ["application/json; charset=utf-8", 200],
-  ["application/vnd.acme.v1+json", 200],
-  ["Application/Merge-Patch+JSON", 200],
-  ["application/xml", 415],
-  ["application/jsonx", 415],
-  ["text/plain", 415],
-])("a body of the type %s has the status %i", async (type, status) => {
-  expect((await serving([WHOLE])("/post", post('{"text":"a"}', type)))[0]).toBe(status);
-});
-
 describe("the type that curl sends by default, application/x-www-form-urlencoded,", () => {
   const scalars = define([
     {
@@ -594,34 +566,16 @@ describe("the byte budget of request bodies", () => {
 });
 
 test("extensions are members that are known", async () => {
-  const registry = createFileRegistry(
-    create(FileDescriptorSetSchema, {
-      file: [
-        fromJson(FileDescriptorProtoSchema, {
-          name: "extended.proto",
-          package: "extended",
-          syntax: "proto2",
-          messageType: [{ name: "M", extensionRange: [{ start: 100, end: 200 }] }],
-          extension: [
-            {
-              name: "note",
-              jsonName: "note",
-              extendee: ".extended.M",
-              number: 100,
-              type: "TYPE_INT64",
-              label: "LABEL_OPTIONAL",
-            },
-          ],
-          service: [
-            {
-              name: "S",
-              method: [{ name: "Get", inputType: ".extended.M", outputType: ".extended.M" }],
-            },
-          ],
-        }),
-      ],
-    }),
-  );
+  const get = { name: "Get", inputType: ".extended.M", outputType: ".extended.M" };
+  const file = fromJson(FileDescriptorProtoSchema, {
+    name: "extended.proto",
+    package: "extended",
+    syntax: "proto2",
+    messageType: [{ name: "M", extensionRange: [{ start: 100, end: 200 }] }],
+    extension: [field("note", "INT64", 100, { extendee: ".extended.M" })],
+    service: [{ name: "S", method: [get] }],
+  });
+  const registry = createFileRegistry(file, () => undefined);
   const method = registry.getService("extended.S")?.methods[0] as DescMethod;
   const http = { pattern: { case: "post", value: "/x" }, body: "*" } as const;
   const handler = restHandler({

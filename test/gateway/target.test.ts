@@ -1,7 +1,6 @@
 import { createServer, type Http2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import {
-  create,
   createRegistry,
   type DescMethodServerStreaming,
   type DescMethodUnary,
@@ -14,7 +13,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { restGateway } from "../../src/gateway/gateway.ts";
 import { createOpenApi } from "../../src/gateway/openapi/document.ts";
-import { defineRpcs } from "./contract.ts";
+import { defineRpcs, made } from "./contract.ts";
 import { send } from "./gateway-server.ts";
 
 const methods = defineRpcs([
@@ -53,12 +52,11 @@ beforeAll(async () => {
           ended = promise;
           await promise;
         }
-        return create(get.output, { word: text } as Record<string, unknown>);
+        return made(get.output, { word: text });
       });
       router.rpc(read, async function* (request, context) {
         answer(String(Reflect.get(request, "text")), context);
-        for (const word of ["a", "b"])
-          yield create(read.output, { word } as Record<string, unknown>);
+        for (const word of ["a", "b"]) yield made(read.output, { word });
       });
     },
   });

@@ -1,5 +1,7 @@
-import { create, type DescMethod, type DescService, type Message } from "@bufbuild/protobuf";
+import { Readable } from "node:stream";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import {
+  type CallOptions,
   type Code,
   ConnectError,
   type ConnectRouter,
@@ -13,24 +15,18 @@ import {
 import { createTransport as createConnectTransport } from "@connectrpc/connect/protocol-connect";
 import { createTransport as createGrpcWebTransport } from "@connectrpc/connect/protocol-grpc-web";
 import type { RouterOptions } from "../../src/gateway/settings.ts";
-import { defineRpcs } from "./contract.ts";
+import { made, rpcsByName } from "./contract.ts";
 import type { Ask } from "./mount.ts";
 
 /** A service with an rpc of each kind, with REST rules. */
-const rpcs = defineRpcs([
+export const rpc = rpcsByName([
   { name: "Get", http: { get: "/v1/get/{text}" }, reads: true },
   { name: "Post", http: { post: "/v1/post", body: "*" } },
   { name: "Read", http: { post: "/v1/read", body: "*" }, streams: "reply" },
   { name: "Send", http: { post: "/v1/send", body: "*" }, streams: "request" },
 ]);
 
-export const service = rpcs[0]?.parent as DescService;
-
-export function rpc(name: string): DescMethod {
-  const found = rpcs.find((one) => one.name === name);
-  if (found === undefined) throw new Error(name);
-  return found;
-}
+export const service = rpc("Get").parent;
 
 /** A handler: gets the text of the request and returns the word of the reply. */
 export type Handle = (text: string, context: HandlerContext) => string | Promise<string>;
@@ -40,8 +36,7 @@ export const wordOf = (message: Message): string => String(Reflect.get(message, 
 
 /** The implementation of the service. */
 function implementation(handle: Handle) {
-  const box = (word: string): Message =>
-    create(rpc("Get").output, { word } as Record<string, unknown>);
+  const box = (word: string) => made(rpc("Get").output, { word });
   const answer = async (request: Message, context: HandlerContext) =>
     box(await handle(textOf(request), context));
   return {
@@ -70,7 +65,8 @@ export function serviceRoutes(handle: Handle, options?: RouterOptions) {
 export function rpcRoutes(handle: Handle, options?: RouterOptions) {
   const handlers = implementation(handle) as unknown as Record<string, never>;
   return (router: ConnectRouter) => {
-    for (const desc of rpcs) router.rpc(desc, handlers[desc.localName] as never, options as object);
+    for (const desc of service.methods)
+      router.rpc(desc, handlers[desc.localName] as never, options as object);
   };
 }
 
@@ -139,40 +135,52 @@ function clientWay(protocol: "connect" | "grpc-web", isBinary: boolean, desc: De
     protocol,
     hasBody: true,
     call: async (ask, sending = {}) => {
-      const { text, headers, timeoutMs } = { ...DEFAULTS, timeoutMs: undefined, ...sending };
-      const client = transport(ask, protocol, isBinary);
-      const message = create(desc.input, { text } as Record<string, unknown>);
-      try {
-        if (desc.methodKind === "unary") {
-          const reply = await client.unary(
-            desc as never,
-            undefined,
-            timeoutMs,
-            headers,
-            message as never,
-          );
-          return { code: undefined, words: [wordOf(reply.message)], headers: reply.header };
-        }
-        const reply = await client.stream(
-          desc as never,
-          undefined,
-          timeoutMs,
-          headers,
-          only(message) as never,
-        );
-        const words: string[] = [];
-        for await (const one of reply.message) words.push(wordOf(one));
-        return { code: undefined, words, headers: reply.header };
-      } catch (error) {
-        const { code, rawMessage, metadata } = ConnectError.from(error);
-        return { code, message: rawMessage, headers: metadata };
-      }
+      const { text, ...options } = { ...DEFAULTS, ...sending };
+      const message = made(desc.input, { text });
+      return outcomeOver(transport(ask, protocol, isBinary), desc, message, options);
     },
   };
 }
 
-async function* only(message: Message): AsyncIterable<Message> {
-  yield message;
+/** Calls an rpc of any kind by a client of Connect. */
+export async function callOver(
+  transport: Transport,
+  desc: DescMethod,
+  messages: readonly Message[],
+  { headers, timeoutMs, signal }: CallOptions = {},
+) {
+  const words: string[] = [];
+  if (desc.methodKind === "unary") {
+    const [message] = messages as never[];
+    const reply = await transport.unary(
+      desc as never,
+      signal,
+      timeoutMs,
+      headers,
+      message as never,
+    );
+    return { ...reply, words: [wordOf(reply.message)] };
+  }
+  const all = Readable.from(messages) as never;
+  const reply = await transport.stream(desc as never, signal, timeoutMs, headers, all);
+  for await (const one of reply.message) words.push(wordOf(one));
+  return { ...reply, words };
+}
+
+/** The outcome of a call with one message. */
+export async function outcomeOver(
+  transport: Transport,
+  desc: DescMethod,
+  message: Message,
+  options: CallOptions,
+): Promise<Outcome> {
+  try {
+    const { words, header: headers } = await callOver(transport, desc, [message], options);
+    return { code: undefined, words, headers };
+  } catch (error) {
+    const { code, rawMessage, metadata } = ConnectError.from(error);
+    return { code, message: rawMessage, headers: metadata };
+  }
 }
 
 function restWay(

@@ -1,32 +1,26 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { create, type Message } from "@bufbuild/protobuf";
+import type { Message } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { type RestHandlerOptions, restHandler } from "../../src/gateway/fetch.ts";
 import type { Method } from "../../src/gateway/method.ts";
 import { Buffered } from "../../src/transport/body.ts";
-import { defineRpcs } from "./contract.ts";
+import { made, rpcsByName } from "./contract.ts";
 import { streaming, unary } from "./gateway-server.ts";
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
 // Requests of hostile clients, in the form of a runtime with the Fetch API.
-const descs = defineRpcs([
+const desc = rpcsByName([
   { name: "Get", http: { get: "/v1/things" }, reads: true },
   { name: "Post", http: { post: "/v1/things", body: "*" } },
   { name: "Read", http: { get: "/v1/read" }, streams: "reply" },
   { name: "Send", http: { post: "/v1/send", body: "part" }, streams: "request" },
 ]);
 
-function desc(name: string) {
-  const found = descs.find((each) => each.name === name);
-  if (found === undefined) throw new Error(name);
-  return found;
-}
-
-const box = (name: string) => create(desc(name).output, { word: "a" } as Record<string, unknown>);
+const box = (name: string) => made(desc(name).output, { word: "a" });
 
 function handler(options: Partial<RestHandlerOptions> = {}) {
   const calls: string[] = [];

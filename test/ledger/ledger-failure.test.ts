@@ -10,6 +10,15 @@ import { failureOf } from "../thrown.ts";
 
 const newPath = temporaryPaths();
 
+/** A copy of a database that is in use. */
+function copyOf(path: string): string {
+  const copy = newPath();
+  const other = new SQLite(path);
+  other.exec(`vacuum into '${copy}'`);
+  other.close();
+  return copy;
+}
+
 /** Restores the content of a copy into a database that is in use. */
 function restore(path: string, copy: string): void {
   const database = new SQLite(path);
@@ -27,10 +36,7 @@ describe("when the database is restored to an older state while in use", () => {
     const path = newPath();
     const parts = await testParts(path);
     await save(parts, { site_title: "old", mine: "1" });
-    const copy = newPath();
-    const other = new SQLite(path);
-    other.exec(`vacuum into '${copy}'`);
-    other.close();
+    const copy = copyOf(path);
     for (const value of ["a", "b", "c"]) await save(parts, { site_title: value, [value]: value });
     const { signal } = new AbortController();
     const reader = parts.feed.read(4, signal)[Symbol.asyncIterator]();
@@ -53,10 +59,7 @@ describe("when the database is restored to an older state while in use", () => {
     const path = newPath();
     const parts = await testParts(path);
     await save(parts, { site_title: "old" });
-    const copy = newPath();
-    const other = new SQLite(path);
-    other.exec(`vacuum into '${copy}'`);
-    other.close();
+    const copy = copyOf(path);
     await save(parts, { site_title: "newer", logo: "newer" });
     restore(path, copy);
     const { commit, revision } = await save(parts, { site_title: "newest" });

@@ -10,8 +10,8 @@ import { failureOf } from "../thrown.ts";
 
 const newPath = temporaryPaths();
 
-/** A store that counts its transactions and can fail them. */
-function watched() {
+/** A ledger whose store counts its transactions and can fail them. */
+async function watched() {
   const seen = {
     transactions: 0,
     writes: 0,
@@ -35,13 +35,12 @@ function watched() {
       return result;
     },
   });
-  return { seen, wrap };
+  return { seen, parts: await testParts(newPath(), { wrap }) };
 }
 
 describe("changes that wait at the same time", () => {
   test("share a commit, and each has its own revision, in the order of the requests", async () => {
-    const { seen, wrap } = watched();
-    const parts = await testParts(newPath(), { wrap });
+    const { seen, parts } = await watched();
     const saves = Array.from({ length: 64 }, (_, at) => save(parts, { [`k${at}`]: `${at}` }));
     const revisions = (await Promise.all(saves)).map(({ revision }) => revision);
     expect(revisions).toEqual(Array.from({ length: 64 }, (_, at) => at + 1));
@@ -53,8 +52,7 @@ describe("changes that wait at the same time", () => {
   });
 
   test("share a commit when each arrives by its own event, as from many sockets", async () => {
-    const { seen, wrap } = watched();
-    const parts = await testParts(newPath(), { wrap });
+    const { seen, parts } = await watched();
     // All of them are due in the same tick of the event loop.
     const saves = Array.from({ length: 8 }, (_, at) =>
       new Promise((resolve) => setImmediate(resolve)).then(() => save(parts, { [`k${at}`]: "1" })),
@@ -65,8 +63,7 @@ describe("changes that wait at the same time", () => {
   });
 
   test("are at most 256 in one commit", async () => {
-    const { seen, wrap } = watched();
-    const parts = await testParts(newPath(), { wrap });
+    const { seen, parts } = await watched();
     await Promise.all(Array.from({ length: 600 }, (_, at) => save(parts, { counter: `${at}` })));
     expect(seen.transactions).toBe(3);
     expect(parts.ledger.snapshot().revision).toBe(600);
@@ -74,8 +71,7 @@ describe("changes that wait at the same time", () => {
   });
 
   test("share a commit with a change that is refused, and write nothing without effect", async () => {
-    const { seen, wrap } = watched();
-    const parts = await testParts(newPath(), { wrap });
+    const { seen, parts } = await watched();
     const refused = failureOf(() => save(parts, { site_title: "\0" }));
     await Promise.all([
       refused,
@@ -88,8 +84,7 @@ describe("changes that wait at the same time", () => {
   });
 
   test("end a commit with a large one", async () => {
-    const { seen, wrap } = watched();
-    const parts = await testParts(newPath(), { wrap });
+    const { seen, parts } = await watched();
     const large = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`l${at}`, "1"]));
     const saved = await Promise.all([
       save(parts, { a: "1" }),
@@ -102,8 +97,7 @@ describe("changes that wait at the same time", () => {
   });
 
   test("end a commit with the one that brings its text to 4 MiB, old and new values together", async () => {
-    const { seen, wrap } = watched();
-    const parts = await testParts(newPath(), { wrap });
+    const { seen, parts } = await watched();
     const mebibyte = (letter: string) =>
       Object.fromEntries(Array.from({ length: 16 }, (_, at) => [`k${at}`, letter.repeat(65_536)]));
     await Promise.all([..."abcdefgh"].map((letter) => save(parts, mebibyte(letter))));
@@ -141,8 +135,7 @@ describe("changes that wait at the same time", () => {
   });
 
   test("are unaffected by a refused one", async () => {
-    const { seen, wrap } = watched();
-    const parts = await testParts(newPath(), { wrap });
+    const { seen, parts } = await watched();
     const results = await Promise.allSettled([
       save(parts, { site_title: "one" }),
       save(parts, { default_page_size: "many", site_title: "never" }),
@@ -169,8 +162,7 @@ describe("changes that wait at the same time", () => {
   });
 
   test("with a text that PostgreSQL cannot store are refused alone, for any caller", async () => {
-    const { seen, wrap } = watched();
-    const parts = await testParts(newPath(), { wrap });
+    const { seen, parts } = await watched();
     const inDraft = (value: string) =>
       parts.ledger.change(tester, (draft) => {
         const item = draft.get(SETTINGS, "site_title");
@@ -210,8 +202,7 @@ describe("changes that wait at the same time", () => {
 
 describe("a change is acknowledged", () => {
   test("after its own commit, and is visible by then", async () => {
-    const { seen, wrap } = watched();
-    const parts = await testParts(newPath(), { wrap });
+    const { seen, parts } = await watched();
     const saves = Array.from({ length: 20 }, async (_, at) => {
       const { revision } = await save(parts, { [`k${at}`]: "1" });
       expect(seen.commits).toBeGreaterThan(0);
@@ -222,8 +213,7 @@ describe("a change is acknowledged", () => {
   });
 
   test("never when the commit fails; then nothing of it is visible, and the next one continues", async () => {
-    const { seen, wrap } = watched();
-    const parts = await testParts(newPath(), { wrap });
+    const { seen, parts } = await watched();
     await save(parts, { site_title: "one" });
     const snapshot = parts.ledger.snapshot();
     const fail = async (error: StoreError) => {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
-import { serveHttp } from "../downloaders/loopback.ts";
+import { serveHttp } from "../loopback.ts";
 
 /** An aria2 that answers when the test allows it. */
 export async function patientAria2() {

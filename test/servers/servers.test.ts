@@ -39,6 +39,11 @@ function furnish(): void {
   home.users.shares.set(SHARE.id, { ...SHARE, creator_role: 0 });
 }
 
+async function openFurnished(): Promise<void> {
+  await openSites();
+  furnish();
+}
+
 async function saved(): Promise<ServerContents> {
   managed.set("home", ["/managed"]);
   const { contents, failures } = await servers.read("home");
@@ -63,8 +68,7 @@ const short = (results: readonly EntryResult[]) =>
 
 describe("reading", () => {
   test("has users, shares, and the rules that are not managed, with names in place of ids", async () => {
-    await openSites();
-    furnish();
+    await openFurnished();
     const contents = await saved();
     expect(contents.users?.users.map(({ name }) => name)).toEqual(["admin", "guest", "ann"]);
     expect(contents.rules).toMatchObject([
@@ -83,8 +87,7 @@ describe("reading", () => {
   });
 
   test("names each list that cannot be read, and has the others", async () => {
-    await openSites();
-    furnish();
+    await openFurnished();
     home.users.shares.set("broken", { id: 1 });
     const { contents, failures } = await servers.read("home");
     expect(failures.map(({ list }) => list)).toEqual(["shares"]);
@@ -127,8 +130,7 @@ describe("a restore", () => {
   });
 
   test("creates users, rules and shares in this order, with ids of the new server", async () => {
-    await openSites();
-    furnish();
+    await openFurnished();
     hut.users.add({ username: "zed" });
     const contents = await saved();
     const planned = await restore(contents, true);
@@ -150,8 +152,7 @@ describe("a restore", () => {
   });
 
   test("changes nothing that exists", async () => {
-    await openSites();
-    furnish();
+    await openFurnished();
     const contents = await saved();
     hut.users.add({ username: "ann", base_path: "/mine" });
     hut.rules.put({ path: "/films", readme: "mine" });
@@ -166,8 +167,7 @@ describe("a restore", () => {
   });
 
   test("leaves a rule that is managed on the target to its site", async () => {
-    await openSites();
-    furnish();
+    await openFurnished();
     managed.set("hut", ["/films"]);
     const results = await restore(await saved());
     expect(short(results).slice(2)).toEqual([
@@ -193,8 +193,7 @@ describe("a restore", () => {
   });
 
   test("refuses a rule and a share whose user does not exist there", async () => {
-    await openSites();
-    furnish();
+    await openFurnished();
     home.rules.put({ path: "/lost", read_users: [99] });
     const { users: _users, ...contents } = await saved();
     const results = await restore(contents);
@@ -207,8 +206,7 @@ describe("a restore", () => {
   });
 
   test("says what the server refuses, and goes on, without a secret in the reason", async () => {
-    await openSites();
-    furnish();
+    await openFurnished();
     hut.rules.hold = () => {
       throw new Error("the connection breaks");
     };
@@ -218,8 +216,7 @@ describe("a restore", () => {
   });
 
   test("says which rule could not be sent again, with which the server's cache is cleared", async () => {
-    await openSites();
-    furnish();
+    await openFurnished();
     home.rules.put({ path: "/second", password: "rule-password" });
     let updates = 0;
     hut.rules.hold = (stage) => {
@@ -234,8 +231,7 @@ describe("a restore", () => {
   });
 
   test("ends between two entries with its caller", async () => {
-    await openSites();
-    furnish();
+    await openFurnished();
     const contents = await saved();
     const ending = new AbortController();
     hut.rules.hold = () => ending.abort();

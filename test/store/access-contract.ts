@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type {
-  AccessStore,
-  AccessTransaction,
-  StoredPrincipal,
-  StoredToken,
-} from "../../src/access/store.ts";
+import type { AccessStore, AccessTransaction } from "../../src/access/store.ts";
+import { samplePrincipal, sampleToken } from "../access/sample.ts";
 
 const none = { principals: [], tokens: [] };
 
@@ -198,24 +194,14 @@ function describeAccess(newPlace: () => Promise<AccessPlace>): void {
     }));
 }
 
-function principal(id: string): StoredPrincipal {
-  return { id, name: `name ${id}`, kind: "person", createdAt: 9, createdBy: "x", disabledAt: null };
-}
+const principal = (id: string) =>
+  samplePrincipal({ id, name: `name ${id}`, kind: "person", createdAt: 9, createdBy: "x" });
 
-export function storedToken(id: string): StoredToken {
-  return {
+export const storedToken = (id: string) =>
+  sampleToken({
     id,
-    principalId: "p",
-    hash: "aGFzaA",
-    scopes: ["settings:read"],
     limits: ["key:a*"],
     comment: "for a test",
     createdAt: 1_700_000_000_000,
-    createdBy: "admin",
     expiresAt: 1_800_000_000_000,
-    notAfter: null,
-    replacedBy: null,
-    revokedAt: null,
-    revokedBy: null,
-  };
-}
+  });

@@ -5,6 +5,7 @@ import type { AuditEntry, AuditPosition, AuditRow, AuditStore } from "../../src/
 import { START } from "../../src/database/tables.ts";
 import type { Store } from "../../src/store/stores.ts";
 import { changed, setting } from "./sample.ts";
+import { storedSite } from "./site-contract.ts";
 
 /** An entry with defaults for members that a test does not need. */
 export function entry(members: Partial<AuditEntry> = {}): AuditEntry {
@@ -117,21 +118,7 @@ export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>)
       await store.transact((trx) => trx.write(secret(1, "a", hash("0"), hash("1"))));
       await store.transact((trx) => trx.write(secret(2, "a", hash("1"), `${FORM}${hash("2")}`)));
       await store.transact((trx) => trx.write(setting(3, { b: "hmac1:b" })));
-      const site = {
-        id: "s1",
-        name: "s1",
-        url: "http://h",
-        address: "h:80",
-        token: "",
-        ca: "",
-        pin: "",
-        mode: "follow",
-        include: "[]",
-        exclude: "[]",
-        overrides: "{}",
-        created: 1,
-      };
-      await store.sites.insert({ ...site, paused: false, restoring: 0, upstream: false }, []);
+      await store.sites.insert(storedSite("s1"), []);
       const known = { refused: { a: { hash: hash("3"), reason: '"hmac1:no hash"' } } };
       const state = { siteId: "s1", version: 0, appliedRevision: 3, state: JSON.stringify(known) };
       await store.sites.record([{ state, events: [], audit: [] }]);

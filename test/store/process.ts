@@ -23,6 +23,8 @@ export interface TestProcess {
   resume(): void;
   /** Ends it with a signal that cannot be caught, by its pid. */
   kill(): Promise<void>;
+  /** The same, for several tests that share it. */
+  stop(): Promise<void>;
 }
 
 /**
@@ -31,6 +33,13 @@ export interface TestProcess {
  * @param program - URL of its file.
  */
 export function startProcess(program: URL, options: ForkOptions = {}): TestProcess {
+  const process = startSharedProcess(program, options);
+  onTestFinished(process.kill);
+  return process;
+}
+
+/** The same for several tests, which end it. */
+export function startSharedProcess(program: URL, options: ForkOptions = {}): TestProcess {
   const child = fork(fileURLToPath(program), {
     execArgv: [],
     serialization: "advanced",
@@ -42,10 +51,9 @@ export function startProcess(program: URL, options: ForkOptions = {}): TestProce
     child.kill("SIGKILL");
     return ended;
   };
-  onTestFinished(kill);
   const pause = (): void => void child.kill("SIGSTOP");
   const resume = (): void => void child.kill("SIGCONT");
-  return { events, event, call, pause, resume, kill };
+  return { events, event, call, pause, resume, kill, stop: kill };
 }
 
 function listen(child: ChildProcess, ended: Promise<void>) {

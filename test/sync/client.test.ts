@@ -1,22 +1,10 @@
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import type { RequestListener } from "node:http";
+import { expect, test } from "vitest";
 import { createTranslations } from "../../src/messages/language.ts";
 import { textIn } from "../../src/messages/message.ts";
 import { createSiteClient } from "../../src/sync/client.ts";
 import type { SiteFailure } from "../../src/sync/failure.ts";
-
-let reply: RequestListener;
-const server = createServer((request, response) => reply(request, response));
-
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-});
-
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
+import { serveHttp } from "../loopback.ts";
 
 const json =
   (status: number, body: string): RequestListener =>
@@ -32,8 +20,7 @@ test.each<[string, SiteFailure["kind"], string, RequestListener]>([
   ["no reply", "silent", "SITE 在 0.2 秒内没有回答：它的存储可能还在加载", () => undefined],
   ["words of the site", "refused", "its own words", envelope(500, "its own words")],
 ])("%s is a failure in the language of the reader", async (_name, kind, text, listener) => {
-  reply = listener;
-  const { port } = server.address() as AddressInfo;
+  const { port } = await serveHttp(listener);
   const url = `http://127.0.0.1:${port}`;
   const limit = kind === "silent" ? 200 : 60_000;
   const client = createSiteClient({ url, token: "t", ca: "", pin: "" }, 1, limit);

@@ -1,28 +1,20 @@
 import { once } from "node:events";
 import { connect, createServer, type ServerHttp2Session } from "node:http2";
-import { type AddressInfo, connect as connectSocket } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { connect as connectSocket } from "node:net";
+import { expect, test } from "vitest";
 import { keepAlive } from "../../src/transport/keep-alive.ts";
-
-const servers: ReturnType<typeof createServer>[] = [];
-
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close();
-});
+import { serve } from "../loopback.ts";
 
 /** Starts a server that pings its clients soon. @returns its port and its next session. */
-async function serve() {
+async function pinging() {
   const server = createServer();
-  servers.push(server);
   server.on("session", (session) => keepAlive(session, { interval: 10, patience: 200 }));
   const session = once(server, "session") as Promise<[ServerHttp2Session]>;
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return { port: (server.address() as AddressInfo).port, session };
+  return { port: (await serve(server)).port, session };
 }
 
 test("a client that does not answer a ping is disconnected", async () => {
-  const { port, session } = await serve();
+  const { port, session } = await pinging();
   const socket = connectSocket(port, "127.0.0.1");
   // The preface and empty settings, as a client sends them (RFC 9113, section 3.4).
   socket.write(`PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0`);
@@ -33,7 +25,7 @@ test("a client that does not answer a ping is disconnected", async () => {
 });
 
 test("a client that answers stays connected, and is asked again", async () => {
-  const { port, session } = await serve();
+  const { port, session } = await pinging();
   const client = connect(`http://127.0.0.1:${port}`);
   const [opened] = await session;
   for (let ping = 0; ping < 3; ping++) await once(client, "ping");

@@ -1,9 +1,7 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { expect, test, vi } from "vitest";
-import { requirementOf } from "../../src/access/requirement.ts";
 import type * as Routes from "../../src/app/routes.ts";
-import { servedServices } from "../../src/app/routes.ts";
 import { defineRpc } from "../gateway/contract.ts";
 import { startService } from "./service.ts";
 
@@ -26,15 +24,4 @@ test("the start fails for an rpc without an access option, and names it", async 
   await expect(startService()).rejects.toThrow(
     "rpc test.v1.ThingService.TakeThing has no access option: add (mooring.access.v1.access)",
   );
-});
-
-test("every rpc of the contract has an access option, and few are public", () => {
-  const needs = servedServices.flatMap(({ methods }) =>
-    methods.map((method) => ({ name: method.name, ...requirementOf(method) })),
-  );
-  expect(needs.filter(({ isPublic }) => isPublic).map(({ name }) => name)).toEqual([
-    "Ping",
-    "GetPublicSettings",
-    "WatchPublicSettings",
-  ]);
 });

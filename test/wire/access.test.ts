@@ -1,5 +1,5 @@
 import { Code } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createGrant, SCOPES } from "../../src/access/grant.ts";
 import { requirementOf } from "../../src/access/requirement.ts";
 import { servedServices } from "../../src/app/routes.ts";
@@ -7,19 +7,17 @@ import { MASK } from "../../src/settings/value.ts";
 import { startedForAll } from "../started.ts";
 import { as, drained, give, jsonOf } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 import { invoke } from "./transport/transport.ts";
 
 const methods = servedServices.flatMap((service) => service.methods);
 
 describe("every rpc", () => {
-  let service: TestService;
+  const service = startedForAll(startService);
   const tokens = new Map<string, string>();
   beforeAll(async () => {
-    service = await startService();
     for (const scope of SCOPES) tokens.set(scope, (await give(as(service.port), [scope])).text);
   });
-  afterAll(() => service.stop());
 
   test.each(sharedPortTransports)(
     "over $name is refused without its scopes, and accepted with them alone",
@@ -59,11 +57,7 @@ describe("every rpc", () => {
 });
 
 describe("a token", () => {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await startService();
-  });
-  afterAll(() => service.stop());
+  const service = startedForAll(startService);
 
   const denied = (call: Promise<unknown>) =>
     expect(call).rejects.toMatchObject({ code: Code.PermissionDenied });

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { servedServices } from "../../src/app/routes.ts";
 import { startedForAll } from "../started.ts";
 import { type As, as } from "./access-client.ts";
+import { dav } from "./following.ts";
 import { startRestartable } from "./service.ts";
 
 /** Reads of secrets in the clear: calls whose secrets the audit names. */
@@ -77,14 +78,8 @@ test("every rpc whose reply may have a secret is listed, with its audit or the r
 test("every read of a secret has a row, and an export before its reply", async () => {
   const root = as(service.port);
   await root.settings.saveSettings({ settings: [{ key: "aria2_secret", value: "s-1" }] });
-  const dav = (name: string) => ({
-    name,
-    mountPath: `/${name}`,
-    driver: "WebDav",
-    config: { address: "https://dav.example", username: "ann", password: "p-1" },
-  });
   const names = Array.from({ length: 130 }, (_, at) => `m${at}`);
-  await root.mounts.saveMounts({ mounts: ["dav", ...names].map(dav) });
+  await root.mounts.saveMounts({ mounts: ["dav", ...names].map((name) => dav(name, "p-1")) });
   await root.rules.saveRules({ rules: [{ path: "/r", password: "p-1" }] });
   for (const read of Object.values(READS)) await read(root);
   const { events } = await root.audit.listAuditEvents({ pageSize: 100 });

@@ -36,11 +36,11 @@ async function expectExecuted(
   if (request.does === "reset") {
     const own = await Witness.start();
     onTestFinished(() => own.stop());
-    const before = await own.state();
+    const before = await own.before();
     await own.expectCarriedOut(await send(own), request, before);
     return;
   }
-  const before = await witness.state();
+  const before = await witness.before();
   await witness.expectCarriedOut(await send(witness), request, before);
   if (request.does === "save") await witness.putBack();
 }
@@ -58,7 +58,7 @@ describe.each(over("2"))("over HTTP/2, %s", (_name, request) => {
   };
 
   test.each(http2Cuts)("broken off by %s, is dropped", async (_cut, cut) => {
-    const before = await witness.state();
+    const before = await witness.before();
     const drop = async (sent: Buffer, length: Record<string, string>) => {
       const { name, client } = await open(length);
       client.data(1, sent);
@@ -71,7 +71,7 @@ describe.each(over("2"))("over HTTP/2, %s", (_name, request) => {
   });
 
   test("with RST_STREAM immediately after its body, is dropped", async () => {
-    const before = await witness.state();
+    const before = await witness.before();
     const names: string[] = [];
     for (const code of [8, 0, 2]) {
       const { name, client } = await open();
@@ -86,7 +86,7 @@ describe.each(over("2"))("over HTTP/2, %s", (_name, request) => {
   });
 
   test("ended before its announced length, is dropped", async () => {
-    const before = await witness.state();
+    const before = await witness.before();
     const { name, client } = await open(announced);
     client.data(1, first, true);
     await witness.expectDropped([name], request, before);
@@ -135,7 +135,7 @@ describe.each(over("1.1"))("over HTTP/1.1, %s", (_name, request) => {
   ]);
 
   test.each(cases)("broken off by %s, is dropped", async (_cut, framing, sent, cut) => {
-    const before = await witness.state();
+    const before = await witness.before();
     const { name, line } = await open(framing);
     line.socket.write(sent);
     // The reply to another connection proves that the bytes of this one were read as well.

@@ -8,15 +8,8 @@ import { startService, type TestService } from "./service.ts";
 /** Options of a service that follows sites without long pauses. */
 export const FOLLOWING = {
   env: { MOORING_SECRET_KEY: "ab".repeat(32) },
-  siteTimes: { tick: 30, read: 60 },
-  mountTimes: { tick: 30, read: 60 },
-};
-
-/** The same for sites that are also read soon after a change. */
-export const REREADING = {
-  ...FOLLOWING,
-  siteTimes: { ...FOLLOWING.siteTimes, reread: 60 },
-  mountTimes: { ...FOLLOWING.mountTimes, reread: 60 },
+  siteTimes: { tick: 30, read: 60, reread: 60 },
+  mountTimes: { tick: 30, read: 60, reread: 60 },
 };
 
 /** The password of the mount `cloud`. */
@@ -54,17 +47,7 @@ export async function observe(
 
 /** Saves the mount `cloud`, which has a secret, for the site `one`, and waits until it is there. */
 export async function saveCloud({ mounts }: As, one: WholeSite): Promise<void> {
-  await mounts.saveMounts({
-    mounts: [
-      {
-        name: "cloud",
-        mountPath: "/cloud",
-        driver: "WebDav",
-        sites: { names: ["one"] },
-        config: { address: "https://dav.example", username: "ann", password: SECRET },
-      },
-    ],
-  });
+  await mounts.saveMounts({ mounts: [dav("cloud", SECRET, { sites: { names: ["one"] } })] });
   // Also in hooks, where expect.poll is not available.
   await vi.waitFor(() => expect(rowOf(one, "/cloud")?.status).toBe("work"), 60_000);
 }
@@ -77,6 +60,17 @@ export function local(name: string, root: string, more: JsonObject = {}) {
     driver: "Local",
     config: { root_folder_path: root },
     sites: { all: true },
+    ...more,
+  };
+}
+
+/** A mount of the driver WebDav, which has a secret, at the path of its name. */
+export function dav(name: string, password: string, more: JsonObject = {}) {
+  return {
+    name,
+    mountPath: `/${name}`,
+    driver: "WebDav",
+    config: { address: "https://dav.example", username: "ann", password },
     ...more,
   };
 }

@@ -1,24 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:http2";
-import {
-  create,
-  type DescMessage,
-  type DescMethodServerStreaming,
-  type DescMethodUnary,
-  fromBinary,
-  type MessageInitShape,
-  type MessageShape,
-  toBinary,
-} from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import {
-  Client,
-  type ClientOptions,
-  credentials,
-  Metadata,
-  type ServiceError,
-  status,
-} from "@grpc/grpc-js";
+import { Client, credentials, status } from "@grpc/grpc-js";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
   type ServerReflectionRequest,
@@ -26,69 +10,21 @@ import {
   type ServerReflectionResponse,
   ServerReflectionResponseSchema,
 } from "../../gen/grpc/reflection/v1/reflection_pb.js";
-import { Health, HealthCheckResponse_ServingStatus } from "../../gen/health/v1/health_pb.js";
+import { Health } from "../../gen/health/v1/health_pb.js";
 import { startedForAll } from "../started.ts";
-import { startService, TOKEN } from "./service.ts";
-
-const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = HealthCheckResponse_ServingStatus;
+import { startService } from "./service.ts";
+import { grpcTransport } from "./transport/grpc.ts";
+import { invoke, read, type Transport } from "./transport/transport.ts";
 
 const service = startedForAll(startService);
+const transport = startedForAll(() => grpcTransport("gRPC", service.port));
 
 /** Opens a client that is closed when the test ends. */
-function openClient(options: ClientOptions = {}, { port } = service): Client {
-  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), options);
+function openClient(): Client {
+  const client = new Client(`127.0.0.1:${service.port}`, credentials.createInsecure());
   onTestFinished(() => client.close());
   return client;
 }
-
-function admin(): Metadata {
-  const metadata = new Metadata();
-  metadata.set("authorization", TOKEN);
-  return metadata;
-}
-
-/** One call; rejects with the ServiceError. */
-function call<I extends DescMessage, O extends DescMessage>(
-  client: Client,
-  method: DescMethodUnary<I, O>,
-  request: MessageInitShape<NoInfer<I>>,
-  deadline?: number,
-): Promise<MessageShape<O>> {
-  return new Promise((resolve, reject) => {
-    client.makeUnaryRequest(
-      `/${method.parent.typeName}/${method.name}`,
-      (message: MessageShape<I>) => Buffer.from(toBinary(method.input, message)),
-      (bytes: Buffer) => fromBinary(method.output, bytes),
-      create(method.input, request),
-      admin(),
-      deadline === undefined ? {} : { deadline: Date.now() + deadline },
-      (error, reply) => (reply === undefined ? reject(error) : resolve(reply)),
-    );
-  });
-}
-
-function watch<I extends DescMessage, O extends DescMessage>(
-  client: Client,
-  method: DescMethodServerStreaming<I, O>,
-  request: MessageInitShape<NoInfer<I>>,
-) {
-  const stream = client.makeServerStreamRequest(
-    `/${method.parent.typeName}/${method.name}`,
-    (message: MessageShape<I>) => Buffer.from(toBinary(method.input, message)),
-    (bytes: Buffer) => fromBinary(method.output, bytes),
-    create(method.input, request),
-  );
-  const iterator: AsyncIterator<MessageShape<O>> = stream[Symbol.asyncIterator]();
-  return { stream, next: async () => (await iterator.next()).value as MessageShape<O> | undefined };
-}
-
-const failureOf = (promise: Promise<unknown>): Promise<ServiceError> =>
-  promise.then(
-    () => {
-      throw new Error("the call has succeeded");
-    },
-    (error: ServiceError) => error,
-  );
 
 describe("limits", () => {
   test("any number of keepalive pings is answered, without a call in progress", async () => {
@@ -108,59 +44,60 @@ describe("limits", () => {
   });
 });
 
-describe("a request outside the contract", () => {
-  test("an unknown method or service is UNIMPLEMENTED", async () => {
-    for (const path of ["/mooring.v1.PublicService/Nope", "/nope.v1.Nope/Ping", "/"])
-      expect((await failureOf(raw(path, Buffer.alloc(0)))).code, path).toBe(status.UNIMPLEMENTED);
-  });
-
-  const raw = (path: string, bytes: Buffer): Promise<Buffer> =>
-    new Promise((resolve, reject) => {
-      const same = (it: Buffer): Buffer => it;
-      openClient().makeUnaryRequest(path, same, same, bytes, admin(), (error, reply) =>
-        reply === undefined ? reject(error) : resolve(reply),
+test("an unknown method or service is UNIMPLEMENTED", async () => {
+  const same = (it: Buffer): Buffer => it;
+  for (const path of ["/mooring.v1.PublicService/Nope", "/nope.v1.Nope/Ping", "/"]) {
+    const code = await new Promise((resolve) => {
+      openClient().makeUnaryRequest(path, same, same, Buffer.alloc(0), (error) =>
+        resolve(error?.code),
       );
     });
+    expect(code, path).toBe(status.UNIMPLEMENTED);
+  }
 });
 
 describe("health", () => {
+  const { check, list, watch } = Health.method;
+  const SERVING = { status: "SERVING" };
   const names = [
     "",
     "mooring.v1.PublicService",
     "mooring.v1.DriverService",
     "mooring.v1.SettingService",
   ];
+  const watched = (of: Transport, name: string) =>
+    of.watch(watch, create(watch.input, { service: name }), {})[Symbol.asyncIterator]();
 
   test("Check returns SERVING for the whole and each service, without a token", async () => {
-    for (const name of names) {
-      const reply = await call(openClient(), Health.method.check, { service: name });
-      expect(reply.status, name).toBe(SERVING);
-    }
-    const error = await failureOf(call(openClient(), Health.method.check, { service: "nope" }));
-    expect(error.code).toBe(status.NOT_FOUND);
+    for (const name of names)
+      expect(await read(transport, check, { service: name }, {}), name).toEqual(SERVING);
+    expect(await invoke(transport, check, { service: "nope" }, {})).toMatchObject({
+      kind: "failure",
+      code: status.NOT_FOUND,
+    });
   });
 
   test("List returns SERVING for all at once", async () => {
-    const { statuses } = await call(openClient(), Health.method.list, {});
-    expect(statuses).toMatchObject(
-      Object.fromEntries(names.map((name) => [name, { status: SERVING }])),
-    );
+    expect(await read(transport, list)).toMatchObject({
+      statuses: Object.fromEntries(names.map((name) => [name, SERVING])),
+    });
   });
 
   test("Watch sends SERVING, and NOT_SERVING when the service stops", async () => {
     const stopping = await startService();
-    const { next } = watch(openClient({}, stopping), Health.method.watch, {});
-    expect((await next())?.status).toBe(SERVING);
+    const leaving = grpcTransport("gRPC", stopping.port);
+    onTestFinished(leaving.close);
+    const events = watched(leaving, "");
+    expect((await events.next()).value).toEqual(SERVING);
     const stopped = stopping.stop();
-    expect((await next())?.status).toBe(NOT_SERVING);
+    expect((await events.next()).value).toEqual({ status: "NOT_SERVING" });
     await stopped;
   });
 
   test("Watch of an unknown service sends SERVICE_UNKNOWN and stays open", async () => {
-    const { next, stream } = watch(openClient(), Health.method.watch, { service: "nope" });
-    expect((await next())?.status).toBe(SERVICE_UNKNOWN);
-    stream.on("error", () => {});
-    stream.cancel();
+    const events = watched(transport, "nope");
+    expect((await events.next()).value).toEqual({ status: "SERVICE_UNKNOWN" });
+    await events.return?.();
   });
 });
 

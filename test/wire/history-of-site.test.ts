@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { startStandIn } from "../sites/stand-in.ts";
 import { startedForAll } from "../started.ts";
 import { as } from "./access-client.ts";
+import { local } from "./following.ts";
 import { startService } from "./service.ts";
 
 const service = startedForAll(startService);
@@ -13,13 +14,8 @@ test("the history of a site has the changes of its mounts and rules, before and 
   const { sites, mounts, rules, settings } = as(service.port);
   for (const [name, site] of Object.entries({ home, pier }))
     await sites.createSite({ site: { name, url: site.url, token: site.token() } });
-  const mount = (name: string, names: readonly string[]) => ({
-    name,
-    mountPath: `/${name}`,
-    driver: "Local",
-    sites: { names: [...names] },
-    config: { root_folder_path: "/srv" },
-  });
+  const mount = (name: string, names: readonly string[]) =>
+    local(name, "/srv", { sites: { names: [...names] } });
   const revisionsOf = async (query: { site: string; key?: string }) =>
     (await settings.listRevisions(query)).revisions.map(({ revision }) => revision).reverse();
   const made = await mounts.saveMounts({ mounts: [mount("films", ["home"])] });

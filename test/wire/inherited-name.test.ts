@@ -6,7 +6,7 @@ import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForEach } from "../started.ts";
 import { newDatabaseFolder } from "../store/folder.ts";
 import { as } from "./access-client.ts";
-import { local, REREADING, rowOf } from "./following.ts";
+import { FOLLOWING, local, rowOf } from "./following.ts";
 import { startService, TOKEN } from "./service.ts";
 
 /** Members that every JavaScript object inherits: names like any other. */
@@ -15,7 +15,7 @@ const NAMES = ["constructor", "toString", "valueOf", "hasOwnProperty", "isProtot
 const KEYS = [...NAMES, "__proto__", "__defineGetter__"];
 
 const site = startedForEach(startWholeSite);
-const service = startedForEach(() => startService(REREADING));
+const service = startedForEach(() => startService(FOLLOWING));
 const admin = startedForEach(() => as(service.port));
 
 /** Adds a row of the server's own. */

@@ -5,7 +5,7 @@ import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
-import { FOLLOWING, observe, startFollowed } from "./following.ts";
+import { dav, FOLLOWING, local, observe, startFollowed } from "./following.ts";
 
 const SECRET = "dav-password-77c1";
 
@@ -18,27 +18,16 @@ startedForAll(() => observe(admin, "nowhere"));
 /** Mounts with a token that writes, and that has further scopes. */
 const writing = async (...scopes: string[]) =>
   as(service.port, (await give(admin, ["mounts:write", ...scopes])).text).mounts;
-const dav = (name: string, password: string) => ({
-  name,
-  mountPath: `/${name}`,
-  driver: "WebDav",
-  sites: { names: ["nowhere"] },
-  config: { address: "https://dav.example", username: "ann", password },
-});
-const local = (name: string, path: string, names: string[]) => ({
-  name,
-  mountPath: path,
-  driver: "Local",
-  sites: names.length === 0 ? { all: true } : { names },
-  config: { root_folder_path: "/srv" },
-});
+const nowhere = { sites: { names: ["nowhere"] } };
+/** A mount of no site that answers. */
+const vaulted = (name: string, password: string) => dav(name, password, nowhere);
 
 // Saves, with overrides: mount-access-fuzz.test.ts.
 describe("without mounts:reveal a reply does not reveal whether a secret equals the sent value", () => {
   test("in the state of a site that has it, and in comparisons", async () => {
     const pier = await startWholeSite();
     await admin.sites.createSite({ site: { name: "pier", url: pier.url, token: pier.token() } });
-    const right = { ...dav("guessed", "the-right-one"), sites: { names: ["pier"] } };
+    const right = dav("guessed", "the-right-one", { sites: { names: ["pier"] } });
     await admin.mounts.saveMounts({ mounts: [right] });
     await admin.mounts.syncMounts({ site: "pier", names: ["guessed"] });
     const writer = await writing();
@@ -115,7 +104,9 @@ describe("without mounts:reveal a reply does not reveal whether a secret equals 
   });
 
   test("in the names of mounts with an equal one", async () => {
-    await admin.mounts.saveMounts({ mounts: [dav("mine", "a-guess"), dav("vault", SECRET)] });
+    await admin.mounts.saveMounts({
+      mounts: [vaulted("mine", "a-guess"), vaulted("vault", SECRET)],
+    });
     const writer = await writing();
     const request = { name: "mine", item: "password", value: "new", dryRun: true };
     await expect(writer.replaceCredential(request)).rejects.toThrow("mounts:reveal");
@@ -136,11 +127,13 @@ describe("without mounts:reveal a reply does not reveal whether a secret equals 
 });
 
 test("a path in use is reported at its own mount, after other invalid ones", async () => {
-  await admin.mounts.saveMounts({ mounts: [local("first", "/taken", ["nowhere"])] });
+  await admin.mounts.saveMounts({
+    mounts: [local("first", "/srv", { mountPath: "/taken", ...nowhere })],
+  });
   const save = admin.mounts.saveMounts({
     mounts: [
-      { ...local("wrong", "/w", ["nowhere"]), driver: "Lokal" },
-      local("second", "/taken", ["nowhere"]),
+      { ...local("wrong", "/srv", { mountPath: "/w", ...nowhere }), driver: "Lokal" },
+      local("second", "/srv", { mountPath: "/taken", ...nowhere }),
     ],
   });
   const error = ConnectError.from(await save.catch((failure: unknown) => failure));
@@ -154,9 +147,13 @@ test("a path in use is reported at its own mount, after other invalid ones", asy
 
 describe("a rollback", () => {
   test("restores no mount to a path that another one has now", async () => {
-    const made = await admin.mounts.saveMounts({ mounts: [local("gone", "/here", ["nowhere"])] });
+    const made = await admin.mounts.saveMounts({
+      mounts: [local("gone", "/srv", { mountPath: "/here", ...nowhere })],
+    });
     await admin.mounts.deleteMounts({ names: ["gone"] });
-    await admin.mounts.saveMounts({ mounts: [local("newer", "/here", ["nowhere"])] });
+    await admin.mounts.saveMounts({
+      mounts: [local("newer", "/srv", { mountPath: "/here", ...nowhere })],
+    });
     const back = (names: string[]) =>
       admin.settings.rollback({ to: made.revision, only: names, dryRun: true });
     await expect(back(["gone"])).rejects.toThrow(
@@ -171,27 +168,25 @@ describe("a rollback", () => {
   });
 
   test("is not refused because of concurrent saves of settings and mounts", async () => {
-    const nowhere = (name: string, root: string) => ({
-      ...local(name, `/${name}`, ["nowhere"]),
-      config: { root_folder_path: root },
-    });
+    const at = (name: string, root: string) => local(name, root, nowhere);
     const names = ["kept", "busy"];
     const made = await admin.mounts.saveMounts({
-      mounts: names.map((name) => nowhere(name, "/a")),
+      mounts: names.map((name) => at(name, "/a")),
     });
     let isRunning = true;
     const savers = [
-      (at: number) => admin.settings.saveSettings({ settings: [{ key: "logo", value: `${at}` }] }),
-      (at: number) => admin.mounts.saveMounts({ mounts: [nowhere("busy", `/${at}`)] }),
-      (at: number) => admin.mounts.saveMounts({ mounts: [nowhere(`late-${at % 3}`, `/${at}`)] }),
+      (turn: number) =>
+        admin.settings.saveSettings({ settings: [{ key: "logo", value: `${turn}` }] }),
+      (turn: number) => admin.mounts.saveMounts({ mounts: [at("busy", `/${turn}`)] }),
+      (turn: number) => admin.mounts.saveMounts({ mounts: [at(`late-${turn % 3}`, `/${turn}`)] }),
     ].map(async (save) => {
-      for (let at = 1; isRunning; at += 1) await save(at);
+      for (let turn = 1; isRunning; turn += 1) await save(turn);
     });
     const root = async (name: string) =>
       (await admin.mounts.getMount({ name })).mount?.config?.["root_folder_path"];
     try {
-      for (let at = 0; at < 10; at += 1) {
-        await admin.mounts.saveMounts({ mounts: [nowhere("kept", "/b")] });
+      for (let turn = 0; turn < 10; turn += 1) {
+        await admin.mounts.saveMounts({ mounts: [at("kept", "/b")] });
         await admin.settings.rollback({ to: made.revision, only: ["mounts"] });
         expect(await root("kept")).toBe("/a");
       }
@@ -213,7 +208,7 @@ describe("a mount that a rollback restores without its secrets", () => {
   test("is sent to no site until they are set, and lists them", async () => {
     const names = ["harbour"];
     const made = await admin.mounts.saveMounts({
-      mounts: [{ ...dav("vault", SECRET), sites: { names } }],
+      mounts: [dav("vault", SECRET, { sites: { names } })],
     });
     await expect.poll(() => site.storages.row("/vault")?.status).toBe("work");
     await admin.mounts.deleteMounts({ names: ["vault"] });
@@ -230,7 +225,7 @@ describe("a mount that a rollback restores without its secrets", () => {
       { site: "harbour", state: "stuck", error: expect.stringContaining("password") },
     ]);
     // A whole round, and a sync by choice, which push everything else.
-    await admin.mounts.saveMounts({ mounts: [local("beside", "/beside", names)] });
+    await admin.mounts.saveMounts({ mounts: [local("beside", "/srv", { sites: { names } })] });
     await expect.poll(() => site.storages.row("/beside")?.status).toBe("work");
     const synced = await admin.mounts.syncMounts({ site: "harbour", names: ["vault"] });
     expect(synced.status).toMatchObject([{ state: "stuck" }]);
@@ -264,14 +259,10 @@ describe("a mount that a rollback restores without its secrets", () => {
     const names = ["harbour", "nowhere"];
     const made = await admin.mounts.saveMounts({
       mounts: [
-        {
-          name: "keys",
-          mountPath: "/keys",
-          driver: "WebDav",
+        dav("keys", "all", {
           sites: { names },
-          config: { address: "https://dav.example", username: "ann", password: "all" },
           overrides: { harbour: { config: { password: "own" } } },
-        },
+        }),
       ],
     });
     await expect.poll(() => site.storages.addition("/keys")["password"]).toBe("own");
@@ -324,10 +315,10 @@ describe("a renamed site", () => {
     await admin.mounts.saveMounts({
       mounts: [
         {
-          ...local("books", "/books", ["harbour"]),
+          ...local("books", "/srv", { sites: { names: ["harbour"] } }),
           overrides: { harbour: { config: { root_folder_path: "/mnt/books" } } },
         },
-        { ...local("all", "/all", []), overrides: { harbour: { mountPath: "/everything" } } },
+        { ...local("all", "/srv"), overrides: { harbour: { mountPath: "/everything" } } },
       ],
     });
     await expect.poll(() => site.storages.row("/books")?.status).toBe("work");
@@ -338,7 +329,7 @@ describe("a renamed site", () => {
     await admin.sites.updateSite({ name: "harbour", site: { name: "quay" } });
     // Each of these is a whole round that would delete mounts that the site must not have.
     for (const name of ["later", "last"]) {
-      await admin.mounts.saveMounts({ mounts: [local(name, `/${name}`, [])] });
+      await admin.mounts.saveMounts({ mounts: [local(name, "/srv")] });
       await expect.poll(() => site.storages.row(`/${name}`)?.status).toBe("work");
     }
     expect(["/books", "/everything"].map((path) => site.storages.row(path)?.id)).toEqual(ids);

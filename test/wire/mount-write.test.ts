@@ -7,7 +7,7 @@ import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { observe } from "./following.ts";
+import { dav, observe } from "./following.ts";
 import { startService, TOKEN } from "./service.ts";
 import { invoke } from "./transport/transport.ts";
 
@@ -24,9 +24,10 @@ beforeAll(async () => {
   limited = (await give(as(service.port), scopes, ["mount:/team/*"])).text;
 });
 
-const local = (name: string, path: string) => ({
+/** A mount of the driver Local. */
+const local = (name: string, mountPath: string) => ({
   name,
-  mountPath: path,
+  mountPath,
   driver: "Local",
   config: { root_folder_path: "/srv" },
 });
@@ -196,13 +197,10 @@ test("a token with limits has the history of the mounts at its paths, and no oth
   const mounts = as(service.port).mounts;
   const save = async (...inputs: object[]) =>
     Number((await mounts.saveMounts({ mounts: inputs })).revision);
-  const dav = (name: string, path: string, password: string) => ({
-    name,
-    mountPath: path,
-    driver: "WebDav",
-    config: { address: "https://dav.example", username: "ann", password },
-  });
-  const made = await save(dav("ours", "/team/ours", "one"), local("theirs", "/theirs"));
+  const made = await save(
+    dav("ours", "one", { mountPath: "/team/ours" }),
+    local("theirs", "/theirs"),
+  );
   const secret = await save({ name: "ours", config: { password: "two" } });
   const alone = await save({ name: "theirs", disabled: true });
   const out = await save({ name: "ours", mountPath: "/away" });

@@ -1,11 +1,19 @@
-import type { JsonObject } from "@bufbuild/protobuf";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { MountService } from "../../gen/mooring/v1/mount_service_pb.js";
 import { startWholeSite, type WholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { as } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { FOLLOWING, local, rowOf, SECRET, saveCloud, startFollowed, stateOf } from "./following.ts";
+import {
+  dav,
+  FOLLOWING,
+  local,
+  rowOf,
+  SECRET,
+  saveCloud,
+  startFollowed,
+  stateOf,
+} from "./following.ts";
 import { startService } from "./service.ts";
 import { read } from "./transport/transport.ts";
 
@@ -44,26 +52,17 @@ describe("a mount", () => {
     for (const site of [one, two]) await expect.poll(() => rowOf(site, "/films")).toBeUndefined();
   });
 
-  test("is on some sites only, with overrides", async () => {
+  // With overrides: mount-traps.test.ts.
+  test("is on some sites only", async () => {
     await admin.mounts.saveMounts({
-      mounts: [
-        local("books", "/srv/books", {
-          sites: { names: ["one", "two"] },
-          overrides: { two: { mountPath: "/library", config: { root_folder_path: "/mnt/books" } } },
-        }),
-        local("own", "/srv/own", { sites: { names: ["two"] } }),
-      ],
+      mounts: [local("own", "/srv/own", { sites: { names: ["two"] } })],
     });
-    await expect.poll(() => rowOf(one, "/books")?.status).toBe("work");
-    await expect.poll(() => rowOf(two, "/library")?.status).toBe("work");
     await expect.poll(() => rowOf(two, "/own")?.status).toBe("work");
-    expect(two.storages.addition("/library")["root_folder_path"]).toBe("/mnt/books");
-    expect(rowOf(two, "/books")).toBeUndefined();
     expect(rowOf(one, "/own")).toBeUndefined();
     await admin.mounts.saveMounts({ mounts: [{ name: "own", sites: { names: ["one"] } }] });
     await expect.poll(() => rowOf(one, "/own")?.status).toBe("work");
     await expect.poll(() => rowOf(two, "/own")).toBeUndefined();
-    await admin.mounts.deleteMounts({ names: ["books", "own"] });
+    await admin.mounts.deleteMounts({ names: ["own"] });
     await expect.poll(() => one.storages.rows.size + two.storages.rows.size).toBe(0);
   });
 
@@ -144,21 +143,14 @@ test("a save names the sites that do not have the driver, also as a dry run", as
 });
 
 test("a credential is replaced wherever it is used, in one revision", async () => {
-  const dav = (name: string, password: string, more: JsonObject = {}) => ({
-    name,
-    mountPath: `/${name}`,
-    driver: "WebDav",
-    sites: { names: ["one"] },
-    config: { address: "https://dav.example", username: "ann", password },
-    ...more,
-  });
+  const sites = { names: ["one"] };
   const password = async (name: string) =>
     (await admin.mounts.getMount({ name, reveal: true })).mount?.config?.["password"];
   await admin.mounts.saveMounts({
     mounts: [
-      dav("d1", "shared"),
-      dav("d2", "shared"),
-      dav("d3", "own", { overrides: { one: { config: { password: "shared" } } } }),
+      dav("d1", "shared", { sites }),
+      dav("d2", "shared", { sites }),
+      dav("d3", "own", { sites, overrides: { one: { config: { password: "shared" } } } }),
     ],
   });
   const request = { name: "d1", item: "password", value: "renewed" };
@@ -237,21 +229,15 @@ describe("a credential that a site has refreshed", () => {
 });
 
 test("a sync by a process that does not follow mounts waits for the one that does", async () => {
-  const other = await startService({
-    ...FOLLOWING,
-    folder: service.folder,
-  });
-  try {
-    const remote = as(other.port).mounts;
-    await remote.saveMounts({ mounts: [local("synced", "/s", { sites: { names: ["one"] } })] });
-    const { status } = await remote.syncMounts({ site: "one", names: ["synced"] });
-    expect(status).toMatchObject([{ site: "one", state: "ok" }]);
-    expect(rowOf(one, "/synced")?.status).toBe("work");
-    await remote.deleteMounts({ names: ["synced"] });
-    await expect.poll(() => rowOf(one, "/synced")).toBeUndefined();
-  } finally {
-    await other.stop();
-  }
+  const other = await startService({ ...FOLLOWING, folder: service.folder });
+  onTestFinished(other.stop);
+  const remote = as(other.port).mounts;
+  await remote.saveMounts({ mounts: [local("synced", "/s", { sites: { names: ["one"] } })] });
+  const { status } = await remote.syncMounts({ site: "one", names: ["synced"] });
+  expect(status).toMatchObject([{ site: "one", state: "ok" }]);
+  expect(rowOf(one, "/synced")?.status).toBe("work");
+  await remote.deleteMounts({ names: ["synced"] });
+  await expect.poll(() => rowOf(one, "/synced")).toBeUndefined();
 });
 
 describe.each(sharedPortTransports)("mounts over $name", ({ open }) => {

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { as } from "./access-client.ts";
-import { FOLLOWING, startFollowed } from "./following.ts";
+import { FOLLOWING, local, startFollowed } from "./following.ts";
 import { startService } from "./service.ts";
 
 const lost = startedForAll(startWholeSite);
@@ -25,17 +25,7 @@ test("a backup of a site with users, rules and mounts is made", async () => {
   lost.settings.users.add({ username: "zoe", base_path: "/films", permission: 1 });
   const values = [{ kind: { case: "stringValue" as const, value: "zoe" } }];
   await rules.saveRules({ rules: [{ path: "/films", readUsers: { values }, password: "p" }] });
-  await mounts.saveMounts({
-    mounts: [
-      {
-        name: "films",
-        mountPath: "/films",
-        driver: "Local",
-        config: { root_folder_path: "/" },
-        sites: { all: true },
-      },
-    ],
-  });
+  await mounts.saveMounts({ mounts: [local("films", "/")] });
   await expect.poll(() => lost.settings.rules.at("/films")?.read_users).toHaveLength(1);
   // A rule of the server's own page, which Mooring does not manage.
   lost.settings.rules.put({ path: "/own", password: "q" });

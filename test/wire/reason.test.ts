@@ -1,48 +1,32 @@
-import { once } from "node:events";
-import { connect } from "node:http2";
-import { createConnection } from "node:net";
-import { text } from "node:stream/consumers";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  SaveSettingsRequestSchema,
-  SettingService,
-} from "../../gen/mooring/v1/setting_service_pb.js";
+import { describe, expect, test } from "vitest";
+import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
 import { startedForAll } from "../started.ts";
-import { type As, as } from "./access-client.ts";
+import { type As, as, jsonOf } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
+import { enveloped } from "./raw/cuttable.ts";
+import { exchange } from "./raw/line.ts";
+import { askHttp2, textOf } from "./raw/refusal.ts";
 import { startService, TOKEN } from "./service.ts";
-import { invoke, type Transport } from "./transport/transport.ts";
+import { invoke } from "./transport/transport.ts";
 
 const { saveSettings } = SettingService.method;
 const TEXT = "更新标题 – Grüße";
 const base64 = Buffer.from(TEXT).toString("base64");
 
-const plain = (_: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value);
-
 /** Reasons in the newest revision and in the newest row of the audit. */
 async function stored(admin: As): Promise<readonly [string | undefined, string]> {
   const { revisions } = await admin.settings.listRevisions({ pageSize: 1 });
   const { events } = await admin.audit.listAuditEvents({ pageSize: 1 });
-  return [revisions[0]?.reason, JSON.stringify(events[0], plain)];
+  return [revisions[0]?.reason, jsonOf(events[0])];
 }
 
 describe.each(sharedPortTransports)("the reason of a change over $name", (entry) => {
   const service = startedForAll(startService);
-  let transport: Transport;
-  let admin: As;
+  const transport = startedForAll(() => entry.open(service));
+  const admin = startedForAll(() => as(service.port));
   let count = 0;
-
-  beforeAll(() => {
-    transport = entry.open(service);
-    admin = as(service.port);
-  });
-
-  afterAll(() => {
-    transport.close();
-    admin.close();
-  });
 
   const save = (headers: Record<string, string>, reason = "") => {
     count += 1;
@@ -83,93 +67,48 @@ describe.each(sharedPortTransports)("the reason of a change over $name", (entry)
   });
 });
 
-/** Saves of one setting whose reason is a header of these bytes, one character each. */
-const senders: Readonly<Record<string, (port: number, reason: string) => Promise<string>>> = {
-  REST: (port, reason) =>
-    overHttp1(
-      port,
-      "/api/admin/setting/save",
-      "application/json",
-      JSON.stringify([changed()]),
-      reason,
-    ),
-  Connect: (port, reason) =>
-    overHttp1(port, RPC, "application/json", JSON.stringify({ settings: [changed()] }), reason),
-  "gRPC-Web": (port, reason) => overHttp1(port, RPC, "application/grpc-web+proto", frame(), reason),
-  gRPC: async (port, reason) => {
-    const session = connect(`http://127.0.0.1:${port}`);
-    const stream = session.request({
-      ":method": "POST",
-      ":path": RPC,
-      "content-type": "application/grpc",
-      te: "trailers",
-      authorization: TOKEN,
-      "x-change-reason": reason,
-    });
-    stream.end(Buffer.from(frame(), "latin1"));
-    let status = "";
-    const read = (headers: Readonly<Record<string, unknown>>): void => {
-      status = String(headers["grpc-status"] ?? status);
-    };
-    stream.on("response", read).on("trailers", read).resume();
-    await once(stream, "close");
-    session.close();
-    return `grpc-status: ${status}`;
-  },
-};
-
 const RPC = "/mooring.v1.SettingService/SaveSettings";
-let saves = 0;
+const proto = ({ settings }: { settings: { key: string; value: string }[] }) =>
+  enveloped(Buffer.from(toBinary(saveSettings.input, create(saveSettings.input, { settings }))));
 
-function changed() {
-  saves += 1;
-  return { key: "site_title", value: `raw ${saves}` };
-}
-
-/** The message in a gRPC frame, one character for each byte. */
-function frame(): string {
-  const bytes = Buffer.from(
-    toBinary(
-      SaveSettingsRequestSchema,
-      create(SaveSettingsRequestSchema, { settings: [changed()] }),
-    ),
-  );
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(bytes.length, 1);
-  return Buffer.concat([head, bytes]).toString("latin1");
-}
-
-async function overHttp1(
-  port: number,
-  path: string,
-  type: string,
-  body: string,
-  reason: string,
-): Promise<string> {
-  const head = [
-    `POST ${path} HTTP/1.1`,
-    "Host: localhost",
-    "Connection: close",
-    `Authorization: ${TOKEN}`,
-    `Content-Type: ${type}`,
-    `Content-Length: ${body.length}`,
-    `X-Change-Reason: ${reason}`,
-  ];
-  const socket = createConnection({ port, host: "127.0.0.1" });
-  socket.write(`${head.join("\r\n")}\r\n\r\n${body}`, "latin1");
-  return (await text(socket)) as string;
-}
+/** Path, content type and body of a save over each protocol. */
+const forms: Readonly<
+  Record<string, readonly [string, string, (change: Parameters<typeof proto>[0]) => Buffer]>
+> = {
+  REST: [
+    "/api/admin/setting/save",
+    "application/json",
+    ({ settings }) => Buffer.from(JSON.stringify(settings)),
+  ],
+  Connect: [RPC, "application/json", (change) => Buffer.from(JSON.stringify(change))],
+  "gRPC-Web": [RPC, "application/grpc-web+proto", proto],
+  gRPC: [RPC, "application/grpc", proto],
+};
 
 describe("a header of bytes", () => {
   const service = startedForAll(startService);
 
-  test.each(Object.entries(senders))("is read as UTF-8 over %s", async (_, send) => {
+  test.each(Object.entries(forms))("is read as UTF-8 over %s", async (name, [path, type, form]) => {
     const admin = as(service.port);
-    await send(service.port, Buffer.from(TEXT).toString("latin1"));
+    /** Saves a title with a reason of these bytes, one character each. */
+    const send = async (value: string, reason: string): Promise<string> => {
+      const body = form({ settings: [{ key: "site_title", value }] });
+      const fields = { authorization: TOKEN, "content-type": type, "x-change-reason": reason };
+      if (name === "gRPC") {
+        const head = { ":method": "POST", ":path": path, te: "trailers", ...fields };
+        return textOf(await askHttp2(service.port, head, body));
+      }
+      const head = Object.entries({ host: "a", connection: "close", ...fields })
+        .map(([field, text]) => `${field}: ${text}\r\n`)
+        .join("");
+      const framed = `POST ${path} HTTP/1.1\r\n${head}content-length: ${body.length}\r\n\r\n`;
+      return exchange(service.port, [Buffer.from(framed, "latin1"), body]);
+    };
+    await send(`over ${name}`, Buffer.from(TEXT).toString("latin1"));
     const [revision, audited] = await stored(admin);
     expect(revision).toBe(TEXT);
     expect(audited).toContain(TEXT);
-    expect(await send(service.port, "\xe9t\xe9")).toMatch(
+    expect(await send("refused", "\xe9t\xe9")).toMatch(
       /x-change-reason is not UTF-8|grpc-status: 3/,
     );
     expect(await stored(admin)).toEqual([revision, audited]);

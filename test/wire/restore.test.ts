@@ -6,7 +6,7 @@ import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { as, give } from "./access-client.ts";
 import { sharedPortTransports } from "./all-transports.ts";
-import { FOLLOWING, rowOf, startFollowed } from "./following.ts";
+import { dav, FOLLOWING, local, rowOf, startFollowed } from "./following.ts";
 import { TOKEN } from "./service.ts";
 import { grpcTransport } from "./transport/grpc.ts";
 import { restTransport } from "./transport/rest.ts";
@@ -19,20 +19,7 @@ const service = startedForAll(() => startFollowed({ home }, FOLLOWING));
 const admin = startedForAll(() => as(service.port));
 
 const PASSWORD = "password-of-films-7a";
-const dav = (name: string, path = `/${name}`) => ({
-  name,
-  mountPath: path,
-  driver: "WebDav",
-  sites: { names: ["home"] },
-  config: { address: `https://${name}.example`, username: "ann", password: PASSWORD },
-});
-const local = (name: string, path = `/${name}`) => ({
-  name,
-  mountPath: path,
-  driver: "Local",
-  sites: { names: ["home"] },
-  config: { root_folder_path: "/srv" },
-});
+const onHome = { sites: { names: ["home"] } };
 
 const save = async (values: Record<string, string>): Promise<bigint> => {
   const settings = Object.entries(values).map(([key, value]) => ({ key, value }));
@@ -50,7 +37,13 @@ beforeEach(async () => {
   const { mounts } = await admin.mounts.listMounts({});
   if (mounts.length > 0) await admin.mounts.deleteMounts({ names: mounts.map(({ name }) => name) });
   await save({ site_title: "Before", aria2_secret: "first" });
-  await admin.mounts.saveMounts({ mounts: [dav("films"), local("books"), local("team")] });
+  await admin.mounts.saveMounts({
+    mounts: [
+      dav("films", PASSWORD, onHome),
+      local("books", "/srv", onHome),
+      local("team", "/srv", onHome),
+    ],
+  });
   await expect.poll(() => rowOf(home, "/books")?.status).toBe("work");
   await expect.poll(() => rowOf(home, "/films")?.status).toBe("work");
   before = (await admin.mounts.listMounts({})).revision;
@@ -58,7 +51,7 @@ beforeEach(async () => {
   await admin.mounts.saveMounts({
     mounts: [
       { name: "films", config: { username: "bob" }, members: { remark: "new" } },
-      local("later"),
+      local("later", "/srv", onHome),
     ],
   });
   await expect.poll(() => rowOf(home, "/later")?.status).toBe("work");
@@ -296,7 +289,9 @@ test("a rollback that expects the state of its dry run is refused after a change
 });
 
 test("a rollback whose mount has no free path changes nothing, settings included", async () => {
-  await admin.mounts.saveMounts({ mounts: [local("taken", "/books")] });
+  await admin.mounts.saveMounts({
+    mounts: [local("taken", "/srv", { mountPath: "/books", ...onHome })],
+  });
   const only = ["settings", "books"];
   await expect(admin.settings.rollback({ to: before, only })).rejects.toMatchObject({
     code: Code.FailedPrecondition,

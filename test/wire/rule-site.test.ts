@@ -3,11 +3,11 @@ import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForEach } from "../started.ts";
 import { as } from "./access-client.ts";
-import { REREADING, startFollowed } from "./following.ts";
+import { startFollowed } from "./following.ts";
 
 const home = startedForEach(startWholeSite);
 const quay = startedForEach(startWholeSite);
-const service = startedForEach(() => startFollowed({ home, quay }, REREADING));
+const service = startedForEach(() => startFollowed({ home, quay }));
 const admin = startedForEach(() => as(service.port));
 
 const there = (path: string) => home.settings.rules.at(path);

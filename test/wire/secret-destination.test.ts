@@ -4,7 +4,7 @@ import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from "v
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { type As, as, give } from "./access-client.ts";
-import { observe } from "./following.ts";
+import { dav, observe } from "./following.ts";
 import { startService } from "./service.ts";
 
 const service = startedForAll(() => startService({ env: { MOORING_WEBHOOK_TARGETS: "any" } }));
@@ -24,15 +24,7 @@ const ELSEWHERE = "https://evil.example";
 beforeEach(async () => {
   await admin.mounts.deleteMounts({ names: ["dav"] }).catch(() => undefined);
   await admin.mounts.saveMounts({
-    mounts: [
-      {
-        name: "dav",
-        mountPath: "/team/dav",
-        driver: "WebDav",
-        sites: { names: ["quay"] },
-        config: { address: THERE, username: "ann", password: PASSWORD },
-      },
-    ],
+    mounts: [dav("dav", PASSWORD, { mountPath: "/team/dav", sites: { names: ["quay"] } })],
   });
 });
 
@@ -228,24 +220,16 @@ describe("a stored credential is not used at another address", () => {
     await update(admin);
   });
 
-  test("sites get mounts, so that adding or changing one requires mounts:reveal", async () => {
-    const { text } = await give(admin, ["sites:manage", "settings:reveal"]);
-    const { sites } = as(service.port, text);
+  test.each([
+    ["mounts", "mounts:reveal", ["sites:manage", "settings:reveal"]],
+    ["folder rules", "rules:reveal", ["sites:manage", "settings:reveal", "mounts:reveal"]],
+  ])("sites get %s, so that adding or changing one requires %s", async (_, missing, scopes) => {
+    const { sites } = as(service.port, (await give(admin, scopes)).text);
     for (const call of [
       sites.updateSite({ name: "pier", site: { paused: true } }),
       sites.createSite({ site: { name: "new", url: ELSEWHERE, token: "x" } }),
     ])
-      await expect(call).rejects.toThrow("mounts:reveal");
-  });
-
-  test("sites get folder rules, so that adding or changing one requires rules:reveal", async () => {
-    const { text } = await give(admin, ["sites:manage", "settings:reveal", "mounts:reveal"]);
-    const { sites } = as(service.port, text);
-    for (const call of [
-      sites.updateSite({ name: "pier", site: { paused: true } }),
-      sites.createSite({ site: { name: "new", url: ELSEWHERE, token: "x" } }),
-    ])
-      await expect(call).rejects.toThrow("rules:reveal");
+      await expect(call).rejects.toThrow(missing);
   });
 
   test("the key of a webhook", async () => {

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   GetPublicSettingsResponseSchema,
   PublicService,
@@ -83,28 +83,24 @@ async function* endless(): AsyncIterable<WatchPublicSettingsResponse> {
   }
 }
 
-function serve(slowReaders: SlowReaders): Promise<ServedRoutes> {
-  return serveRoutes((router) => router.service(PublicService, { watchPublicSettings: endless }), {
-    slowReaders,
-  });
+/** Serves endless streams until the test ends. */
+async function serve(slowReaders: SlowReaders): Promise<ServedRoutes> {
+  running.clear();
+  const served = await serveRoutes(
+    (router) => router.service(PublicService, { watchPublicSettings: endless }),
+    { slowReaders },
+  );
+  onTestFinished(() => served.close());
+  return served;
 }
 
 const soon = (check: () => void) => vi.waitFor(check, { timeout: 60_000, interval: 5 });
 
 describe.each(ways)("over %s", (_name, open) => {
-  const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 60_000 });
-  let served: ServedRoutes;
-
-  beforeAll(async () => {
-    served = await serve(slow);
-  });
-
-  afterAll(() => served.close());
-
-  beforeEach(() => running.clear());
-
   test("a stream waits for its reader, and ends when the reader disconnects", async () => {
-    const reader = await open(served.port);
+    const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 60_000 });
+    const { port } = await serve(slow);
+    const reader = await open(port);
     await soon(() => expect(slow.bytes).toBeGreaterThan(0));
     const [requested] = running.values();
     for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -114,42 +110,30 @@ describe.each(ways)("over %s", (_name, open) => {
     expect(slow.bytes).toBe(0);
     expect(slow.dropped).toBe(0);
   });
-});
 
-describe.each(ways)("over %s, with a short time limit,", (_name, open) => {
-  test("a stream that is not read is dropped", async () => {
+  test("with a short time limit a stream that is not read is dropped", async () => {
     const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 50 });
-    const served = await serve(slow);
-    try {
-      const { line } = await open(served.port);
-      await soon(() => expect(slow.dropped).toBe(1));
-      await soon(() => expect(running.size).toBe(0));
-      expect(slow.bytes).toBe(0);
-      line.socket.destroy();
-    } finally {
-      await served.close();
-    }
+    const { port } = await serve(slow);
+    const { line } = await open(port);
+    await soon(() => expect(slow.dropped).toBe(1));
+    await soon(() => expect(running.size).toBe(0));
+    expect(slow.bytes).toBe(0);
+    line.socket.destroy();
   });
-});
 
-describe.each(ways)("over %s, with a limit for all together,", (_name, open) => {
-  test("the streams that were blocked first are dropped when too much waits", async () => {
+  test("the streams that were blocked first are dropped when too much waits in all", async () => {
     // Space for two blocked streams and not for three.
     const slow = new SlowReaders({ together: SIZE * 2.5, patienceMs: 60_000 });
-    const served = await serve(slow);
-    try {
-      for (const readers of [1, 2]) {
-        await open(served.port);
-        await soon(() => expect(slow.bytes).toBeGreaterThanOrEqual(readers * SIZE));
-      }
-      expect(slow.dropped).toBe(0);
-      await open(served.port);
-      await soon(() => expect(slow.dropped).toBe(1));
-      await soon(() => expect(running.size).toBe(2));
-      expect(slow.bytes).toBeLessThanOrEqual(SIZE * 2.5);
-    } finally {
-      await served.close();
+    const { port } = await serve(slow);
+    for (const readers of [1, 2]) {
+      await open(port);
+      await soon(() => expect(slow.bytes).toBeGreaterThanOrEqual(readers * SIZE));
     }
+    expect(slow.dropped).toBe(0);
+    await open(port);
+    await soon(() => expect(slow.dropped).toBe(1));
+    await soon(() => expect(running.size).toBe(2));
+    expect(slow.bytes).toBeLessThanOrEqual(SIZE * 2.5);
   });
 });
 
@@ -181,9 +165,10 @@ const ended: readonly (readonly [string, Record<string, string>, Buffer?])[] = [
   ["a reply of gRPC", { ...call("grpc"), ":path": UNARY }, empty],
 ];
 
-function serveEnded(slowReaders: SlowReaders, size = 1): Promise<ServedRoutes> {
+/** Serves streams and replies of this size that end, until the test ends. */
+async function serveEnded(slowReaders: SlowReaders, size = 1): Promise<ServedRoutes> {
   const settings = { site_title: "x".repeat(size) };
-  return serveRoutes(
+  const served = await serveRoutes(
     (router) =>
       router.service(PublicService, {
         getPublicSettings: () => create(GetPublicSettingsResponseSchema, { settings }),
@@ -195,6 +180,8 @@ function serveEnded(slowReaders: SlowReaders, size = 1): Promise<ServedRoutes> {
       }),
     { slowReaders, silenceMs: 50 },
   );
+  onTestFinished(() => served.close());
+  return served;
 }
 
 const replies = ended.flatMap(([name, headers, body = Buffer.alloc(0)]) => [
@@ -202,21 +189,15 @@ const replies = ended.flatMap(([name, headers, body = Buffer.alloc(0)]) => [
   { name: `${name}, large`, headers, body, size: SIZE },
 ]);
 
-describe.each(replies)("over HTTP/2, $name", ({ headers, body, size }) => {
-  test("is reset if it is not read", async () => {
-    const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 50 });
-    const served = await serveEnded(slow, size);
-    try {
-      const client = await RawHttp2.open(served.port);
-      client.line.socket.write(NO_WINDOW);
-      client.headers(1, { ":scheme": "http", ":authority": "a", ...headers });
-      client.data(1, body, true);
-      await client.frame(({ kind, stream }) => kind === FRAME.reset && stream === 1);
-      expect(slow.dropped).toBe(1);
-    } finally {
-      await served.close();
-    }
-  });
+test.each(replies)("over HTTP/2, $name is reset if it is not read", async (reply) => {
+  const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 50 });
+  const { port } = await serveEnded(slow, reply.size);
+  const client = await RawHttp2.open(port);
+  client.line.socket.write(NO_WINDOW);
+  client.headers(1, { ":scheme": "http", ":authority": "a", ...reply.headers });
+  client.data(1, reply.body, true);
+  await client.frame(({ kind, stream }) => kind === FRAME.reset && stream === 1);
+  expect(slow.dropped).toBe(1);
 });
 
 test.each([
@@ -224,23 +205,19 @@ test.each([
   ["many pieces", get("/api/public/settings"), Buffer.alloc(0)],
 ])("over HTTP/2, a reply of %s that is read slowly is complete", async (_, headers, body) => {
   const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 1_000 });
-  const served = await serveEnded(slow, SIZE);
-  const client = await RawHttp2.open(served.port);
+  const { port } = await serveEnded(slow, SIZE);
+  const client = await RawHttp2.open(port);
   const bits = setInterval(() => [0, 1].map((stream) => widen(client, stream, 2_048)), 10);
-  try {
-    client.headers(1, { ":scheme": "http", ":authority": "a", ...headers });
-    client.data(1, body, true);
-    await client.frame(
-      ({ kind, flags, stream }) =>
-        stream === 1 && (kind === FRAME.reset || (flags & END_STREAM) === END_STREAM),
-    );
-    const data = framesOf(client.line.received()).filter(({ kind }) => kind === FRAME.data);
-    expect(Buffer.concat(data.map(({ payload }) => payload)).length).toBeGreaterThan(SIZE);
-    expect(slow.dropped).toBe(0);
-  } finally {
-    clearInterval(bits);
-    await served.close();
-  }
+  onTestFinished(() => clearInterval(bits));
+  client.headers(1, { ":scheme": "http", ":authority": "a", ...headers });
+  client.data(1, body, true);
+  await client.frame(
+    ({ kind, flags, stream }) =>
+      stream === 1 && (kind === FRAME.reset || (flags & END_STREAM) === END_STREAM),
+  );
+  const data = framesOf(client.line.received()).filter(({ kind }) => kind === FRAME.data);
+  expect(Buffer.concat(data.map(({ payload }) => payload)).length).toBeGreaterThan(SIZE);
+  expect(slow.dropped).toBe(0);
 });
 
 const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
@@ -248,17 +225,12 @@ const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 test.each(["grpc", "connect+proto", "grpc-web+proto"])(
   "a partial reflection request as %s times out",
   async (type) => {
-    const served = await serveEnded(
-      new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 60_000 }),
-    );
-    try {
-      const client = await RawHttp2.open(served.port);
-      const headers = { ...call(type), ":path": REFLECTION };
-      client.headers(1, { ":scheme": "http", ":authority": "a", ...headers });
-      client.data(1, Buffer.alloc(3));
-      await client.frame(({ kind, stream }) => kind === FRAME.reset && stream === 1);
-    } finally {
-      await served.close();
-    }
+    const slow = new SlowReaders({ together: 64 * 2 ** 20, patienceMs: 60_000 });
+    const { port } = await serveEnded(slow);
+    const client = await RawHttp2.open(port);
+    const headers = { ...call(type), ":path": REFLECTION };
+    client.headers(1, { ":scheme": "http", ":authority": "a", ...headers });
+    client.data(1, Buffer.alloc(3));
+    await client.frame(({ kind, stream }) => kind === FRAME.reset && stream === 1);
   },
 );

@@ -1,26 +1,23 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:http2";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { startedForAll } from "../started.ts";
 import { exchange } from "./raw/line.ts";
 import { TOKEN } from "./service.ts";
 import { type FrontedSite, type FrontOptions, lastPassed, startFront } from "./upstream.ts";
 
-let front: FrontedSite;
+const front: FrontedSite = startedForAll(() => startFront());
 
-beforeEach(async () => {
-  front = await startFront();
-});
-
-afterEach(() => front.stop());
-
-async function another(options: FrontOptions): Promise<void> {
-  await front.stop();
-  front = await startFront(options);
+/** A service in front of a site, of one test. */
+async function another(options: FrontOptions = {}): Promise<FrontedSite> {
+  const started = await startFront(options);
+  onTestFinished(() => started.stop());
+  return started;
 }
 
-const save = (token: string, items: readonly object[]) =>
-  front.call("POST", "/api/admin/setting/save", { token, body: items });
+const save = ({ call }: FrontedSite, token: string, items: readonly object[]) =>
+  call("POST", "/api/admin/setting/save", { token, body: items });
 
 test("pages, files, ranges and caching are passed on byte for byte", async () => {
   const page = await front.call("GET", "/@manage/settings/site");
@@ -92,8 +89,9 @@ test("raw addresses of files have the front's address", async () => {
 });
 
 test("a client that guesses passwords locks out no other, and cannot use another address", async () => {
+  const { call } = await another();
   const guess = (password: string, from: string) =>
-    front.call("POST", "/api/auth/login", {
+    call("POST", "/api/auth/login", {
       body: { username: "admin", password },
       headers: { "x-forwarded-for": from },
     });
@@ -192,16 +190,17 @@ test("bodies without a length are passed on, and preflights are the site's", asy
 });
 
 test("when one side disconnects, the other is closed", async () => {
+  const { url, site, call } = await another();
   const aborting = new AbortController();
-  const reply = await fetch(`${front.url}/d/big/1000000000`, { signal: aborting.signal });
+  const reply = await fetch(`${url}/d/big/1000000000`, { signal: aborting.signal });
   await reply.body?.getReader().read();
   aborting.abort();
   // A site that disconnects in the middle of a reply.
-  const second = await fetch(`${front.url}/d/big/1000000000`);
-  await front.site.stop();
+  const second = await fetch(`${url}/d/big/1000000000`);
+  await site.stop();
   await expect(second.arrayBuffer()).rejects.toThrow();
-  await front.site.start();
-  expect((await front.call("GET", "/d/hello.txt")).status).toBe(200);
+  await site.start();
+  expect((await call("GET", "/d/hello.txt")).status).toBe(200);
 });
 
 test("Mooring's own token does not reach the site", async () => {
@@ -221,8 +220,8 @@ test("Mooring's own pages are only below /@mooring", async () => {
 test.each(["", "/sub"])(
   "the contract for programs is there too, with valid addresses (base path %j)",
   async (basePath) => {
-    if (basePath !== "") await another({ basePath });
-    const at = new URL(`http://127.0.0.1:${front.service.port}/@mooring/openapi.json`);
+    const fronted = basePath === "" ? front : await another({ basePath });
+    const at = new URL(`http://127.0.0.1:${fronted.service.port}/@mooring/openapi.json`);
     const document = (await (await fetch(at)).json()) as {
       readonly openapi: string;
       readonly servers: readonly [{ readonly url: string }];
@@ -230,7 +229,7 @@ test.each(["", "/sub"])(
     };
     expect(document.openapi).toBe("3.1.0");
     const base = new URL(document.servers[0].url, at).href.replace(/\/$/, "");
-    const token = await front.login();
+    const token = await fronted.login();
     for (const [path, headers] of [
       ["/api/public/settings", {}],
       ["/api/admin/setting/list", { authorization: token }],
@@ -240,23 +239,23 @@ test.each(["", "/sub"])(
       expect(await reply.json(), path).toMatchObject({ code: 200 });
     }
     // Elsewhere that name may be a file of the site.
-    await front.call("GET", "/openapi.json");
-    expect(lastPassed(front)?.url).toBe(`${basePath}/openapi.json`);
+    await fronted.call("GET", "/openapi.json");
+    expect(lastPassed(fronted)?.url).toBe(`${basePath}/openapi.json`);
   },
 );
 
 test("with a base path the contract's paths are below it too", async () => {
-  await another({ basePath: "/sub" });
-  const token = await front.login();
-  expect((await save(token, [{ key: "site_title", value: "below" }])).code).toBe(200);
-  expect(front.site.value("site_title")).toBe("below");
-  const root = await fetch(`http://127.0.0.1:${front.service.port}/`, { redirect: "manual" });
+  const below = await another({ basePath: "/sub" });
+  const token = await below.login();
+  expect((await save(below, token, [{ key: "site_title", value: "below" }])).code).toBe(200);
+  expect(below.site.value("site_title")).toBe("below");
+  const root = await fetch(`http://127.0.0.1:${below.service.port}/`, { redirect: "manual" });
   expect(root.status).toBe(302);
 });
 
 test("AList in front: roles in a list, its own settings", async () => {
-  await another({ manner: "alist", roleAsArray: true });
-  const token = await front.login();
-  await save(token, [{ key: "allow_register", value: "true" }]);
-  expect(front.site.value("allow_register")).toBe("true");
+  const alist = await another({ manner: "alist", roleAsArray: true });
+  const token = await alist.login();
+  await save(alist, token, [{ key: "allow_register", value: "true" }]);
+  expect(alist.site.value("allow_register")).toBe("true");
 });

@@ -1,12 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { startedForEach } from "../started.ts";
 import { exchange } from "./raw/line.ts";
 import { TOKEN } from "./service.ts";
-import { type FrontedSite, lastPassed, startFront } from "./upstream.ts";
+import { lastPassed, startFront } from "./upstream.ts";
 
 const SET_TRANSMISSION = "/api/admin/setting/set_transmission";
 const TRANSMISSION = { uri: "http://127.0.0.1:9091/rpc", seedtime: "5" };
 
-let front: FrontedSite;
+const front = startedForEach(startFront);
 
 const newest = async () =>
   (await front.rpc("SettingService/ListRevisions", { pageSize: 1 })).body.revisions[0];
@@ -16,12 +17,6 @@ const audited = async (method: string) =>
   );
 
 describe("a request that is passed on", () => {
-  beforeEach(async () => {
-    front = await startFront();
-  });
-
-  afterEach(() => front.stop());
-
   test("below /api/ has the login in the server's form, and is unchanged elsewhere", async () => {
     const login = await front.login();
     const token = `Bearer ${login}`;
@@ -73,12 +68,6 @@ describe("a request that is passed on", () => {
 });
 
 describe("a change by a path that is not in the contract", () => {
-  beforeEach(async () => {
-    front = await startFront();
-  });
-
-  afterEach(() => front.stop());
-
   test.each(["", "Bearer "])("has its admin in history and audit (%j)", async (before) => {
     const token = `${before}${await front.login()}`;
     const headers = { "x-request-id": "from-the-page-1" };

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { startedForAll } from "../started.ts";
 import { enveloped } from "./raw/cuttable.ts";
 import { END_STREAM, FRAME, RawHttp2 } from "./raw/http2.ts";
-import { startService, type TestService, TOKEN } from "./service.ts";
+import { startService, TOKEN } from "./service.ts";
 
 // Requests over HTTP/2 that arrive in one read: the service has received their end before their
 // admission, and there is no second event.
@@ -29,14 +30,8 @@ const calls: readonly (readonly [string, string, Buffer])[] = [
 ];
 
 describe.each(calls)("%s as %s, at once with its body", (path, type, body) => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    // Longer than a test may take: a missed end of a body must not be answered like a late one.
-    service = await startService({ env: { MOORING_BODY_TIMEOUT: "10m" } });
-  });
-
-  afterAll(() => service.stop());
+  // Longer than a test may take: a missed end of a body must not be answered like a late one.
+  const service = startedForAll(() => startService({ env: { MOORING_BODY_TIMEOUT: "10m" } }));
 
   test.each(bodies(body))("as %s, is answered, each of many", async (_name, frames) => {
     const client = await RawHttp2.open(service.port);

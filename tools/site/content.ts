@@ -105,7 +105,7 @@ export function siteContent(root: string): SiteContent {
 }
 
 function sourceOf({ path, title, text }: Page, language: Language): SourcePage {
-  return { path: rootOf(language) + path.replace(/(^|\/)index$/, "$1"), language, text, title };
+  return { path: rootOf(language) + path, language, text, title };
 }
 
 /** Links to all pages but the first, which is their list. */

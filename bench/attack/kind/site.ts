@@ -61,7 +61,7 @@ export async function addSite(target: Target, lists: Lists): Promise<HostileSite
   };
 }
 
-export function settingRow(key: string, value: string): object {
+function settingRow(key: string, value: string): object {
   return { key, value, type: "string", options: "", help: "", group: 1, flag: 0 };
 }
 

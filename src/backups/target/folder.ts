@@ -1,6 +1,7 @@
-import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { reasonOf } from "../../config/complaint.ts";
+import { makeFolder } from "../../files/make-folder.ts";
 import { type BackupTarget, FILE_LIMITS, TargetFailure } from "./target.ts";
 
 /** Mode of files and of a folder that is created: only the owner can read them. */
@@ -38,7 +39,7 @@ export function createFolderTarget(folder: string): BackupTarget {
       }),
     write: (name, content, signal) =>
       attempt(async () => {
-        await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+        await makeFolder(folder, FOLDER_MODE);
         await using file = await open(pathOf(name), "wx", FILE_MODE);
         await file.writeFile(content, { signal });
         await file.sync();

@@ -4,7 +4,6 @@ import {
   closeSync,
   constants,
   existsSync,
-  mkdirSync,
   openSync,
   realpathSync,
   rmSync,
@@ -14,6 +13,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { errorText } from "../../error-text.ts";
+import { makeFolder } from "../../files/make-folder.ts";
 import { startPeriodic } from "../../periodic.ts";
 import { type Notify, StoreError } from "../error.ts";
 import { sqliteFailure } from "./failure.ts";
@@ -123,10 +123,10 @@ export function noDatabase(path: string, cause?: unknown): StoreError {
   );
 }
 
-/** Creates a folder and its parents, for the data directory. */
-export function makeFolder(path: string): void {
+/** Creates the data directory and its parents. @throws StoreError. */
+export async function makeDataFolder(path: string): Promise<void> {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o750 });
+    await makeFolder(path, 0o750);
   } catch (error) {
     const reason = errorText(error);
     throw new StoreError(

@@ -308,7 +308,7 @@ test("10,000 mounts are written once, and a change of one is a few rows", async 
 
 test("a server with other mounts in each list leaves no more than 10,000 of them", async () => {
   const { run } = await start();
-  for (let list = 0; list < 3; list += 1) {
+  for (let list = 0; list < 2; list += 1) {
     const paths = Array.from({ length: 6_000 }, (_, at) => [`/${list}/${at}`, "bad"] as const);
     const rows = Object.fromEntries(paths.map(([path], at) => [path, list * 6_000 + at]));
     await run(0, { mounts: Object.fromEntries(paths), rows });
@@ -319,11 +319,11 @@ test("a server with other mounts in each list leaves no more than 10,000 of them
   // The mounts that went first are forgotten first, with their days.
   expect(Map.groupBy(kept, ({ path }) => path.slice(0, 3))).toMatchObject(
     new Map([
-      ["/1/", expect.objectContaining({ length: 4_000 })],
-      ["/2/", expect.objectContaining({ length: 6_000 })],
+      ["/0/", expect.objectContaining({ length: 4_000 })],
+      ["/1/", expect.objectContaining({ length: 6_000 })],
     ]),
   );
-  expect(await store.incidents.days.mountDays("s", ["/0/0", "/0/5999"])).toEqual([]);
+  expect(await store.incidents.days.mountDays("s", ["/0/0", "/0/1999"])).toEqual([]);
 });
 
 test("other work continues between the transactions that store many mounts", async () => {

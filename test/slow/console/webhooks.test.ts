@@ -1,7 +1,7 @@
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { IncidentClass } from "../../../gen/mooring/v1/incident_pb.js";
-import { serveHttp } from "../../downloaders/loopback.ts";
+import { serveHttp } from "../../loopback.ts";
 import { consoleTest } from "./console.ts";
 
 const console = consoleTest({ env: { MOORING_WEBHOOK_TARGETS: "any" } });

@@ -4,12 +4,12 @@ import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { freePort } from "../../../bench/port.ts";
 import { createQbittorrentClient } from "../../../src/downloaders/qbittorrent.ts";
 import { expectFailure, failureOf } from "../../downloaders/failure.ts";
-import { serveHttp } from "../../downloaders/loopback.ts";
 import { needs } from "../../downloaders/program.ts";
 import {
   type QbittorrentNoxOptions,
   startQbittorrentNox,
 } from "../../downloaders/qbittorrent-nox.ts";
+import { serveHttp } from "../../loopback.ts";
 
 const LOGIN = { user: "ad:min", password: "p@ss/wörd%?#" };
 const WRONG = { user: "ad:min", password: "guess-work" };

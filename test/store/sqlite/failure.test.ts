@@ -3,19 +3,22 @@ import { chmod, chown } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import SQLite from "better-sqlite3";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { makeFolder } from "../../../src/database/sqlite/file.ts";
+import { makeDataFolder } from "../../../src/database/sqlite/file.ts";
 import type { SqliteOptions } from "../../../src/database/sqlite/open.ts";
 import type { LedgerStore } from "../../../src/ledger/store.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
+import { startedForAll } from "../../started.ts";
 import { temporaryPaths } from "../folder.ts";
 import { failureOf as failureOfAction } from "../postgres/opened.ts";
-import { startProcess } from "../process.ts";
+import { startSharedProcess } from "../process.ts";
 import { setting } from "../sample.ts";
 import { canMount, mountSmallDisk } from "./small-disk.ts";
 
 const newPath = temporaryPaths();
 const program = new URL("./store-program.ts", import.meta.url);
 const isRoot = process.getuid?.() === 0;
+/** Another program. */
+const other = startedForAll(() => startSharedProcess(program));
 
 async function open(path: string, options?: SqliteOptions): Promise<LedgerStore> {
   const store = await openSqliteStore(path, options);
@@ -93,7 +96,6 @@ describe("opening a database reports in one sentence", () => {
 
   test("a lock of another program, after a wait", async () => {
     const path = await made();
-    const other = startProcess(program);
     await other.call("lock", path, "pragma locking_mode = exclusive; begin exclusive");
     const { failure, message } = await failureOf(() => open(path, { lockWait: 100 }));
     expect(failure).toBe("busy");
@@ -111,16 +113,18 @@ describe("opening a database reports in one sentence", () => {
   test("a data directory that cannot be created", async () => {
     const path = newPath("a-file");
     writeFileSync(path, "");
-    expect(() => makeFolder(join(path, "data"))).toThrow(/the data directory .* cannot be made/);
+    await expect(makeDataFolder(join(path, "data"))).rejects.toThrow(
+      /the data directory .* cannot be made/,
+    );
   });
 
   describe("as an unprivileged user", () => {
-    /** Opens it in an unprivileged process, if this one runs as root. */
-    const openWithoutRights = async (path: string): Promise<unknown> => {
-      const other = startProcess(program);
-      if (isRoot) await other.call("dropRights");
-      return other.call("open", path).catch((error: unknown) => error);
-    };
+    /** A process without rights, if this one runs as root. */
+    const user = startedForAll(async () => {
+      const started = startSharedProcess(program);
+      if (isRoot) await started.call("dropRights");
+      return started;
+    });
     const allowed = async (path: string, file: number, folder: number): Promise<void> => {
       await chmod(dirname(dirname(path)), 0o755);
       await chmod(path, file);
@@ -137,7 +141,7 @@ describe("opening a database reports in one sentence", () => {
     ])("%s", async (_, file, folder, problem) => {
       const path = await made();
       await allowed(path, file, folder);
-      expect(await openWithoutRights(path)).toMatchObject({
+      await expect(user.call("open", path)).rejects.toMatchObject({
         name: "StoreError",
         message: expect.stringMatching(problem),
       });
@@ -147,7 +151,6 @@ describe("opening a database reports in one sentence", () => {
 
 test("a short lock of another program is waited for, at the start and later", async () => {
   const path = newPath();
-  const other = startProcess(program);
   await other.call("lock", path, "begin exclusive");
   await other.call("releaseLater", "commit", 300);
   const store = await open(path);

@@ -61,18 +61,10 @@ export const driverCases: readonly WireCase[] = [
     ),
   ),
   wireCase(
-    "a name with a space is found",
-    replies(getDriver, { driver: "115 Cloud" }, { info: { config: { name: "115 Cloud" } } }),
-  ),
-  wireCase(
     "an unknown driver is not found, and the message names it",
     fails(getDriver, { driver: "Lokal" }, unknownDriver),
     fails(getDriverSchema, { driver: "Lokal" }, unknownDriver),
     fails(validateDriverConfig, { driver: "Lokal", values: {} }, unknownDriver),
-  ),
-  wireCase(
-    "a driver's name is case-sensitive",
-    fails(getDriver, { driver: "local" }, { code: Code.NotFound, message: /\[local\]/ }),
   ),
   wireCase(
     "a missing driver is not found",

@@ -79,11 +79,6 @@ export const settingReadCases: readonly WireCase[] = [
     lists({ groups: [0, 5] }, settingsAmongOthers(...ofTwoGroups)),
   ),
   wireCase(
-    "a repeated group is listed once",
-    lists({ groups: [7, 7] }, settingsAmongOthers("sso_login_enabled", "sso_login_platform")),
-  ),
-  wireCase("unknown groups are empty", lists({ groups: [4711] }, []), lists({ groups: [-1] }, [])),
-  wireCase(
     "one setting is read by its key",
     replies(
       getSetting,

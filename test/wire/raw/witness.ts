@@ -13,6 +13,8 @@ export class Witness {
   readonly service: TestService;
   readonly #transport: Transport;
   #count = 0;
+  /** The state after the last check; undefined: a request may have changed it since. */
+  #known: object | undefined;
 
   private constructor(service: TestService) {
     this.service = service;
@@ -46,8 +48,15 @@ export class Witness {
     };
   }
 
+  /** State before a request. */
+  async before(): Promise<object> {
+    this.#known ??= await this.state();
+    return this.#known;
+  }
+
   /** Undoes a request that saved the title: a further one would change nothing. */
   async putBack(): Promise<void> {
+    this.#known = undefined;
     const settings = [{ key: "site_title", value: "as it was" }];
     const outcome = await this.#transport.call(
       saveSettings,
@@ -63,6 +72,7 @@ export class Witness {
     { rpc, transport }: Cuttable,
     before: object,
   ): Promise<void> {
+    this.#known = undefined;
     const line = expect.objectContaining({
       msg: "call dropped",
       method: `${rpc.parent.typeName}/${rpc.name}`,
@@ -71,7 +81,9 @@ export class Witness {
       reason: "the client disconnected before the end of its request",
     });
     for (const name of names) expect(await this.#untilLogged(name)).toEqual([line]);
-    expect(await this.state()).toEqual(before);
+    const after = await this.state();
+    expect(after).toEqual(before);
+    this.#known = after;
     for (const name of names) expect(this.#linesOf(name)).toHaveLength(1);
   }
 
@@ -79,6 +91,7 @@ export class Witness {
    * Checks that the complete request is executed: otherwise the check of the truncated one is void.
    */
   async expectCarriedOut(name: string, { does }: Cuttable, before: object): Promise<void> {
+    this.#known = undefined;
     expect(await this.#untilLogged(name)).toEqual([
       expect.objectContaining({ msg: "call", peer: "127.0.0.1" }),
     ]);
