@@ -1,14 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { AccessStore, AccessTransaction } from "../../src/access/store.ts";
 import { samplePrincipal, sampleToken } from "../access/sample.ts";
+import { type PlaceOf, placeForEach } from "./place.ts";
 
 const none = { principals: [], tokens: [] };
 
-/** Place of a database: opened by several connections, and removed after the test. */
-interface AccessPlace {
-  open(): Promise<{ readonly access: AccessStore; close(): Promise<void> }>;
-  remove(): Promise<void>;
-}
+type AccessPlace = PlaceOf<{ readonly access: AccessStore; close(): Promise<void> }>;
 
 /** Contract of every store of principals and tokens. */
 export function describeAccessStore(name: string, newPlace: () => Promise<AccessPlace>): void {
@@ -20,17 +17,9 @@ const write = (store: AccessStore, rows: Partial<Parameters<AccessTransaction["w
   store.transact((trx) => trx.write({ audit: [], ...rows }));
 
 function describeAccess(newPlace: () => Promise<AccessPlace>): void {
-  const withTwo = async (work: (one: AccessStore, other: AccessStore) => Promise<void>) => {
-    const place = await newPlace();
-    const [one, other] = [await place.open(), await place.open()];
-    try {
-      await work(one.access, other.access);
-    } finally {
-      await other.close();
-      await one.close();
-      await place.remove();
-    }
-  };
+  const { store, open } = placeForEach(newPlace);
+  const withTwo = async (work: (one: AccessStore, other: AccessStore) => Promise<void>) =>
+    work(store.access, (await open()).access);
 
   test("rows are read as written, and later only changed ones", () =>
     withTwo(async (one, other) => {

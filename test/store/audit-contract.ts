@@ -1,9 +1,10 @@
 /** Contract of the audit in every database. */
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createVerifier, expectedHash } from "../../src/audit/chain.ts";
 import type { AuditEntry, AuditPosition, AuditRow, AuditStore } from "../../src/audit/store.ts";
 import { START } from "../../src/database/tables.ts";
 import type { Store } from "../../src/store/stores.ts";
+import { type PlaceOf, placeForEach } from "./place.ts";
 import { changed, setting } from "./sample.ts";
 import { storedSite } from "./site-contract.ts";
 
@@ -60,31 +61,14 @@ export async function expectAudited(store: AuditStore, revisions: readonly numbe
 }
 
 /** A database whose rows a test may change outside of every store. */
-export interface AuditPlace {
-  open(): Promise<Store>;
+export interface AuditPlace extends PlaceOf<Store> {
   /** Runs statements without the rules of the store. */
   run(statements: string): Promise<unknown>;
-  remove(): Promise<void>;
 }
 
 export function describeAudit(name: string, newPlace: () => Promise<AuditPlace>): void {
   describe(name, () => {
-    let place: Awaited<ReturnType<typeof newPlace>>;
-    let store: Store;
-    const opened: Store[] = [];
-    const open = async (): Promise<Store> => {
-      const another = await place.open();
-      opened.push(another);
-      return another;
-    };
-    beforeEach(async () => {
-      place = await newPlace();
-      store = await open();
-    });
-    afterEach(async () => {
-      await Promise.all(opened.splice(0).map((one) => one.close()));
-      await place.remove();
-    });
+    const { place, open, store } = placeForEach(newPlace);
 
     test("values that are sealed again have their row in the same transaction", async () => {
       await store.transact((trx) => trx.write(setting(1, { a: "clear" })));

@@ -1,15 +1,10 @@
 /** Contract of every implementation of LedgerStore; each dialect runs all of it. */
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { StoreError } from "../../src/database/error.ts";
 import type { LedgerStore, StoredWrite } from "../../src/ledger/store.ts";
 import { describeHistory } from "./history-contract.ts";
+import { type PlaceOf, placeForEach } from "./place.ts";
 import { changed, commit, deleting, setting, stored, writing } from "./sample.ts";
-
-/** A new, empty database that can be opened several times. */
-export interface Place {
-  open(): Promise<LedgerStore>;
-  remove(): Promise<void>;
-}
 
 /** The store of one test, on a database of its own. */
 export interface OpenStore {
@@ -20,26 +15,13 @@ export interface OpenStore {
 }
 
 /** Runs the contract for one implementation. */
-export function describeSettingStore(name: string, newPlace: () => Promise<Place>): void {
+export function describeSettingStore(
+  name: string,
+  newPlace: () => Promise<PlaceOf<LedgerStore>>,
+): void {
   describe(name, () => {
-    let place: Place;
-    let store: LedgerStore;
-    const opened: LedgerStore[] = [];
-    const open = async (): Promise<LedgerStore> => {
-      const another = await place.open();
-      opened.push(another);
-      return another;
-    };
+    const { open, store } = placeForEach(newPlace);
     const write = (rows: StoredWrite, by = store) => by.transact((trx) => trx.write(rows));
-
-    beforeEach(async () => {
-      place = await newPlace();
-      store = await open();
-    });
-    afterEach(async () => {
-      await Promise.all(opened.splice(0).map((one) => one.close()));
-      await place.remove();
-    });
 
     describe("stored records", () => {
       test("are none at revision 0 in a new database", async () => {
@@ -71,7 +53,6 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
       test("are kept when the database is opened again", async () => {
         await write(setting(1, { a: "1" }));
         await store.close();
-        opened.length = 0;
         const again = await open();
         expect(await again.load()).toMatchObject({ revision: 1, records: [{ key: "a" }] });
       });
@@ -265,13 +246,7 @@ export function describeSettingStore(name: string, newPlace: () => Promise<Place
       });
     });
 
-    describeHistory({
-      get store() {
-        return store;
-      },
-      open,
-      write,
-    });
+    describeHistory({ store, open, write });
 
     describe("a job slot", () => {
       test("is acquired by one caller in each interval, over all stores", async () => {

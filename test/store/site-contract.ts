@@ -1,13 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { createSealer } from "../../src/secrets/sealer.ts";
 import { createSiteRegistry } from "../../src/sites/registry.ts";
 import type { SiteEvent, SiteStore, StoredSite, StoredSiteState } from "../../src/sites/store.ts";
+import { type PlaceOf, placeForEach } from "./place.ts";
 
-/** Place of a database: opened by several connections, and removed after the test. */
-export interface SitePlace {
-  open(): Promise<{ readonly sites: SiteStore; close(): Promise<void> }>;
-  remove(): Promise<void>;
-}
+type SitePlace = PlaceOf<{ readonly sites: SiteStore; close(): Promise<void> }>;
 
 /**
  * State of an unreachable site by an earlier version: the pause before the next attempt had a
@@ -22,27 +19,17 @@ const WRITTEN = `{"reachedAt":1795470790970.5,"kind":"openlist","version":"v4.2.
 /** Contract of every store of sites. */
 export function describeSiteStore(name: string, newPlace: () => Promise<SitePlace>): void {
   describe(name, () => {
-    let place: SitePlace;
-    let opened: Awaited<ReturnType<SitePlace["open"]>>;
+    const { open, store: opened } = placeForEach(newPlace);
     let store: SiteStore;
-
-    beforeEach(async () => {
-      place = await newPlace();
-      opened = await place.open();
+    beforeEach(() => {
       store = opened.sites;
-    });
-
-    afterEach(async () => {
-      await opened.close();
-      await place.remove();
     });
 
     test("sites are read as written, by name, also from another connection", async () => {
       const two = [storedSite("b", { paused: true, upstream: true }), storedSite("a")];
       for (const each of two) expect(await store.insert(each, [])).toBe(true);
-      const other = await place.open();
+      const other = await open();
       expect(await other.sites.list()).toEqual([two[1], two[0]]);
-      await other.close();
     });
 
     test("one of several sites that are added at the same time gets a name and an address", async () => {
@@ -132,7 +119,7 @@ export function describeSiteStore(name: string, newPlace: () => Promise<SitePlac
     });
 
     test("the version differs after each change, also by another connection, and is otherwise equal", async () => {
-      const other = await place.open();
+      const other = await open();
       const seen: (string | undefined)[] = [await store.version()];
       const state = { siteId: "a", version: 0, appliedRevision: 7, state: "{}" };
       const steps = [
@@ -153,7 +140,6 @@ export function describeSiteStore(name: string, newPlace: () => Promise<SitePlac
       await Promise.all([store.list(), store.states(), store.log("a", { limit: 10 })]);
       expect(await store.version()).toBe(seen.at(-1));
       expect(await other.sites.version()).toBe(seen.at(-1));
-      await other.close();
     });
 
     test("the log keeps the newest thousand", async () => {
