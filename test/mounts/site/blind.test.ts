@@ -1,11 +1,10 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { startedForEach } from "../../started.ts";
-import { type Desk, driverByName, mount, openDesk, writes } from "./desk.ts";
+import { driverByName, mount, openDesk, writes } from "./desk.ts";
 import { startStorages } from "./stand-in.ts";
 
 const site = startedForEach(() => startStorages(driverByName));
-let desk: Desk;
-afterEach(() => desk.close());
+const desk = startedForEach(() => openDesk(site));
 
 const dav = (password: string, revision: number) =>
   mount({
@@ -15,7 +14,6 @@ const dav = (password: string, revision: number) =>
   });
 
 test("a secret of a caller who may not read it differs on a site until it was sent, right or wrong", async () => {
-  desk = await openDesk(site);
   desk.wanted = [dav("the password", 1)];
   await desk.round();
   expect(desk.state()).toMatchObject({ applied: 1, differs: [] });

@@ -1,11 +1,10 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { startedForEach } from "../../started.ts";
-import { type Desk, driverByName, mount, openDesk, writes } from "./desk.ts";
+import { driverByName, mount, openDesk, writes } from "./desk.ts";
 import { startStorages } from "./stand-in.ts";
 
 const site = startedForEach(() => startStorages(driverByName));
-let desk: Desk;
-afterEach(() => desk.close());
+const desk = startedForEach(() => openDesk(site));
 
 /** A mount that a user of the site has made there. */
 async function made(driver: string, addition: object): Promise<void> {
@@ -24,7 +23,6 @@ const there = (): Record<string, unknown> =>
 test("a secret of the site's own mount is not sent to another address", async () => {
   const address = "https://dav.example";
   await made("WebDav", { address, username: "ann", password: "of the site" });
-  desk = await openDesk(site);
   desk.wanted = [
     mount({ driver: "WebDav", items: { address: "https://evil.example", username: "ann" } }),
   ];
@@ -46,7 +44,6 @@ test("a secret of the site's own mount is not sent to another address", async ()
 test("a token that the site has refreshed stays only at its address", async () => {
   const items = { url: "https://one.example", username: "a", password: "of the site" };
   await made("OpenList", { ...items, token: "refreshed by the site" });
-  desk = await openDesk(site);
   desk.wanted = [mount({ driver: "OpenList", items })];
   await desk.round({ forced: ["films"] });
   expect(there()).toMatchObject({ token: "refreshed by the site" });
@@ -64,7 +61,6 @@ test("a token that the site has refreshed stays only at its address", async () =
 test("at first contact, a mount with another address sends its own token", async () => {
   const items = { url: "https://one.example", username: "a", password: "p" };
   await made("OpenList", { ...items, token: "of the site" });
-  desk = await openDesk(site);
   desk.wanted = [
     mount({
       driver: "OpenList",

@@ -1,16 +1,13 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { builtProgram } from "../../built.ts";
-import { type Service, startService } from "../../cli/service.ts";
+import { startService } from "../../cli/service.ts";
 import { needs } from "../../downloaders/program.ts";
+import { startedForAll } from "../../started.ts";
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.remove());
+const service = startedForAll(() => startService());
 
 const PROGRAM = await builtProgram();
 const MOORING = `${process.execPath} ${PROGRAM}`;

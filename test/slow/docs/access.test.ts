@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { type Service, startService, TOKEN } from "../../cli/service.ts";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { startService, TOKEN } from "../../cli/service.ts";
 import { needs } from "../../downloaders/program.ts";
+import { startedForAll } from "../../started.ts";
 import { makeAuthority } from "../../wire/certificate.ts";
 import { runInBash } from "./shell.ts";
 
@@ -22,12 +23,8 @@ const inlineOf = (text: string): string[] =>
 const forOthers = section("Tokens for others");
 const atTheEnd = section("Expiry, rotation, and leaked tokens");
 
-let service: Service;
+const service = startedForAll(() => startService());
 beforeEach(needs("bash"));
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.remove());
 
 /** Runs a command of the page in bash, on the service in this process. */
 const bash = (command: string, token = TOKEN, env: Record<string, string> = {}) =>

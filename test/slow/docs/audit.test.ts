@@ -1,11 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { readCheckpoint } from "../../../src/audit/checkpoint.ts";
-import { type Service, startService } from "../../cli/service.ts";
+import { startService } from "../../cli/service.ts";
 import { startWatching } from "../../cli/watching.ts";
 import { needs } from "../../downloaders/program.ts";
+import { startedForAll } from "../../started.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../../docs/audit.md"), "utf8");
 
@@ -19,13 +20,11 @@ function blocks(language: string): string[] {
 }
 
 describe("docs/audit.md", () => {
-  let service: Service;
+  const service = startedForAll(() => startService());
   beforeAll(async () => {
-    service = await startService();
     await service.cli(["set", "site_title=Häfen ⚓", "--reason", '"why" \\ \u2028 \u007f']);
     await service.cli(["token", "create", "anna", "--scopes", "settings:read"]);
   });
-  afterAll(() => service.remove());
 
   /** Runs the next commands until they have printed something. */
   const followed = async (args: string[]) => {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { readBuiltIn } from "../../../src/drivers/built-in.ts";
 import { itemsOf } from "../../../src/drivers/driver-info.ts";
 import { loadSettingDefinitions } from "../../../src/settings/definition-file.ts";
@@ -10,21 +10,19 @@ import { slugOf } from "../../../tools/site/pages.ts";
 import { launchBrowser, needsBrowser, newContext } from "../../browser.ts";
 import { builtSite } from "../../built-site.ts";
 import { startedForAll } from "../../started.ts";
-import { startService, type TestService } from "../../wire/service.ts";
+import { startService } from "../../wire/service.ts";
 import { startFront } from "../../wire/upstream.ts";
 
 let folder: string;
 let files: ReadonlySet<string>;
-let service: TestService;
+const service = startedForAll(startService);
 
 beforeAll(async () => {
   folder = await builtSite();
   files = new Set(
     Object.keys(JSON.parse(readFileSync(join(folder, "site.json"), "utf8")).files as object),
   );
-  service = await startService();
 });
-afterAll(() => service.stop());
 
 const htmlOf = (file: string): string =>
   brotliDecompressSync(readFileSync(join(folder, `${file}.br`))).toString("utf8");

@@ -20,8 +20,7 @@ interface Running {
 }
 
 async function twoWorkers(): Promise<Running> {
-  const folder = await testFolder();
-  const mooring = await startedMooring({ folder, env: { ...env, MOORING_WORKERS: "2" } });
+  const mooring = await startedMooring({ env: { ...env, MOORING_WORKERS: "2" } });
   const serving = () => mooring.log().filter(({ msg }) => msg === "serving");
   await mooring.logged(() => serving().length === 2);
   return { ports: [mooring.port()], workers: serving().map(({ worker }) => Number(worker)) };

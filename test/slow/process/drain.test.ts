@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect as connectHttp2, constants } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type MooringProcess, startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
+import { type MooringProcess, startedMooring, TOKEN } from "../../process/mooring.ts";
 import { patientAria2 } from "../../process/patient-aria2.ts";
 import { http1Sender } from "../../wire/transport/http.ts";
 
@@ -88,8 +88,7 @@ describe("SIGTERM under load", () => {
   });
 
   test("does not wait for connections without a request", async () => {
-    const folder = await testFolder();
-    const mooring = await startedMooring({ folder, env: { MOORING_SHUTDOWN_GRACE: "1h" } });
+    const mooring = await startedMooring({ env: { MOORING_SHUTDOWN_GRACE: "1h" } });
     const socket = connect(mooring.port(), "127.0.0.1");
     onTestFinished(() => void socket.destroy());
     await once(socket, "connect");

@@ -132,8 +132,7 @@ describe("MOORING_WORKERS", () => {
   });
 
   test("prints the token of a new database once", async () => {
-    const folder = await testFolder();
-    const mooring = await startedMooring({ folder, env: { MOORING_WORKERS: "2" } });
+    const mooring = await startedMooring({ env: { MOORING_WORKERS: "2" } });
     await mooring.logged(({ msg }) => msg === "all workers serve");
     await mooring.stop();
     expect(mooring.stderr().match(/mooring-[\w-]{43}/g)).toHaveLength(1);

@@ -52,8 +52,7 @@ describe("the log", () => {
     await quiet.stop();
     expect(quiet.log().filter((line) => "requestId" in line)).toEqual([]);
 
-    const folder = await testFolder();
-    const chatty = await startedMooring({ folder, env: { ...env, MOORING_LOG_LEVEL: "debug" } });
+    const chatty = await startedMooring({ env: { ...env, MOORING_LOG_LEVEL: "debug" } });
     const reply = await http1Sender(chatty.port())("/api/admin/setting/list", { headers });
     await chatty.stop();
     expect(chatty.log()).toContainEqual(
@@ -62,8 +61,7 @@ describe("the log", () => {
   });
 
   test("never has a token, secret or password, on any level", async () => {
-    const folder = await testFolder();
-    const mooring = await startedMooring({ folder, env: { ...env, MOORING_LOG_LEVEL: "trace" } });
+    const mooring = await startedMooring({ env: { ...env, MOORING_LOG_LEVEL: "trace" } });
     const send = http1Sender(mooring.port());
     const post = (path: string, body: unknown) =>
       send(`/api/admin/setting/${path}`, { method: "POST", body, headers });
@@ -144,8 +142,7 @@ describe("the log", () => {
   });
 
   test("with a stalled reader does not stop the service, which ends on its signal", async () => {
-    const folder = await testFolder();
-    const mooring = await startedMooring({ folder, env: { ...env, MOORING_LOG_LEVEL: "debug" } });
+    const mooring = await startedMooring({ env: { ...env, MOORING_LOG_LEVEL: "debug" } });
     const port = mooring.port();
     mooring.leaveOutput("stalled");
     const send = http1Sender(port);
@@ -156,8 +153,7 @@ describe("the log", () => {
   });
 
   test("is text for people on request", async () => {
-    const folder = await testFolder();
-    const mooring = runMooring({ folder, env: { ...env, MOORING_LOG_FORMAT: "pretty" } });
+    const mooring = runMooring({ env: { ...env, MOORING_LOG_FORMAT: "pretty" } });
     await expect.poll(mooring.stdout).toContain("serving");
     expect(mooring.stdout()).not.toMatch(/^\{/m);
     expect(mooring.stdout()).not.toContain(TOKEN);

@@ -2,7 +2,12 @@ import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { createServer as createHttp } from "node:http";
-import { connect as connectHttp2 } from "node:http2";
+import {
+  type ClientHttp2Session,
+  connect as connectHttp2,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+} from "node:http2";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -48,6 +53,26 @@ function startEarlyServer(reply: string): Promise<string> {
   );
 }
 
+function openHttp2(mooring: MooringProcess): ClientHttp2Session {
+  const session = connectHttp2(`http://127.0.0.1:${mooring.port()}`);
+  onTestFinished(() => session.destroy());
+  return session;
+}
+
+/**
+ * Sends a request over HTTP/2 without its end, and nothing after the reply.
+ *
+ * @returns the status, and the code with which the stream was closed.
+ */
+async function stall(session: ClientHttp2Session, head: OutgoingHttpHeaders, start = "") {
+  const stream = session.request(head, { endStream: false }).resume();
+  if (start !== "") stream.write(start);
+  const closed = once(stream, "close");
+  const [reply] = (await once(stream, "response")) as [IncomingHttpHeaders];
+  await closed;
+  return [reply[":status"], stream.rstCode];
+}
+
 describe.each(["close", "keep-alive"])(
   "a refusal reaches a client that is sending a large body (Connection: %s)",
   (connection) => {
@@ -90,8 +115,7 @@ test.each([
   ["an unknown path", {}, 404],
   ["an unreachable upstream", { MOORING_UPSTREAM: "http://127.0.0.1:1" }, 502],
 ])("over HTTP/2 a refusal ends no connection: %s", async (_, env, status) => {
-  const session = connectHttp2(`http://127.0.0.1:${(await start(env)).port()}`);
-  onTestFinished(() => session.destroy());
+  const session = openHttp2(await start(env));
   for (let turn = 0; turn < 10; turn += 1) {
     const stream = session.request({ ":method": "POST", ":path": "/nowhere" });
     stream.resume().end(Buffer.alloc(5_000_000));
@@ -164,15 +188,8 @@ test("a client that stalls after a refusal over HTTP/2 keeps no stream", async (
     await early("Connection: close\r\n"),
   ];
   const left = upstreams.map(async (url) => {
-    const mooring = await start(url === "" ? {} : { MOORING_UPSTREAM: url });
-    const session = connectHttp2(`http://127.0.0.1:${mooring.port()}`);
-    onTestFinished(() => session.destroy());
-    const stream = session.request({ ":method": "POST", ":path": "/nowhere" });
-    stream.resume().write("half of it");
-    const closed = once(stream, "close");
-    const [head] = (await once(stream, "response")) as [Record<string, unknown>];
-    await closed;
-    return [head[":status"], stream.rstCode];
+    const session = openHttp2(await start(url === "" ? {} : { MOORING_UPSTREAM: url }));
+    return stall(session, { ":method": "POST", ":path": "/nowhere" }, "half of it");
   });
   expect(await Promise.all(left)).toEqual([404, 502, 413, 413].map((status) => [status, 0]));
 });
@@ -202,33 +219,18 @@ test.each([
   ["alone", {}],
   ["in front of a server", FRONT],
 ])("a client that stalls after any other reply over HTTP/2 keeps no stream: %s", async (_, env) => {
-  const mooring = await start(env);
-  const session = connectHttp2(`http://127.0.0.1:${mooring.port()}`);
-  onTestFinished(() => session.destroy());
+  const session = openHttp2(await start(env));
   const left = EARLY.map(async ([method, path, fields]) => {
     const at = env === FRONT ? inFront(path) : path;
-    const head = { ":method": method, ":path": at, ...fields };
-    const stream = session.request(head, { endStream: false });
-    stream.resume();
-    const closed = once(stream, "close");
-    const [{ ":status": status }] = (await once(stream, "response")) as [Record<string, unknown>];
-    await closed;
-    return [method, path, status, stream.rstCode];
+    return [method, path, ...(await stall(session, { ":method": method, ":path": at, ...fields }))];
   });
   const expected = EARLY.map(([method, path, , status]) => [method, path, status, 0]);
   expect(await Promise.all(left)).toEqual(expected);
 });
 
 test("a client that stalls after CONNECT keeps no stream either", async () => {
-  const mooring = await start();
-  const session = connectHttp2(`http://127.0.0.1:${mooring.port()}`);
-  onTestFinished(() => session.destroy());
-  const stream = session.request({ ":method": "CONNECT", ":authority": "a:1" });
-  stream.resume();
-  const closed = once(stream, "close");
-  const [{ ":status": status }] = (await once(stream, "response")) as [Record<string, unknown>];
-  await closed;
-  expect([status, stream.rstCode]).toEqual([405, 0]);
+  const session = openHttp2(await start());
+  expect(await stall(session, { ":method": "CONNECT", ":authority": "a:1" })).toEqual([405, 0]);
 });
 
 test("a client that stalls after any reply keeps no connection, in front of a server", async () => {

@@ -142,10 +142,9 @@ describe("the command line", () => {
   });
 
   test("a flag precedes the variable of its name", async () => {
-    const folder = await testFolder();
     const args = ["--http-status", "code", "--log-level=debug"];
     const env = { MOORING_HTTP_STATUS: "envelope" };
-    const mooring = await startedMooring({ folder, args, env });
+    const mooring = await startedMooring({ args, env });
     expect((await http1Sender(mooring.port())(LIST)).status).toBe(401);
   });
 

@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { establishedSockets } from "../../process/established-sockets.ts";
-import { type MooringProcess, startedMooring, TOKEN, testFolder } from "../../process/mooring.ts";
+import { type MooringProcess, startedMooring, TOKEN } from "../../process/mooring.ts";
 import { http1Sender } from "../../wire/transport/http.ts";
 
 const env = { MOORING_ADMIN_TOKEN: TOKEN, MOORING_WORKERS: "2" };
@@ -90,9 +90,8 @@ test("every call beside killed workers is answered or its connection closed, and
 });
 
 test("the ports that the system has chosen stay, also when every worker is killed at once", async () => {
-  const folder = await testFolder();
   const own = { ...env, MOORING_GRPC_LISTEN: "127.0.0.1:0" };
-  const mooring = await startedMooring({ folder, env: own });
+  const mooring = await startedMooring({ env: own });
   const serving = () => mooring.log().filter(({ msg }) => msg === "serving");
   await mooring.logged(() => serving().length === 2);
   for (const worker of workersOf(mooring)) process.kill(worker, "SIGKILL");
