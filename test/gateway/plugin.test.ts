@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
 import helmet from "@fastify/helmet";
 import rateLimit from "@fastify/rate-limit";
@@ -53,9 +53,11 @@ function application() {
   return app;
 }
 
+const LOOPBACK = { host: "127.0.0.1", port: 0 };
+
+/** Listens. @returns the port. */
 async function listen(app: ReturnType<typeof fastify>): Promise<number> {
-  await app.listen({ host: "127.0.0.1", port: 0 });
-  return (app.server.address() as AddressInfo).port;
+  return Number(new URL(await app.listen(LOOPBACK)).port);
 }
 
 test("a foreign hook receives every kind of request, and its headers are on every reply", async () => {
@@ -141,8 +143,7 @@ test.each([
   async (_, path, status) => {
     const app = fastify({ http2: true });
     await app.register(restGateway, { methods, bodyLimit: () => 3 });
-    await app.listen({ host: "127.0.0.1", port: 0 });
-    const session = connectHttp2(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`);
+    const session = connectHttp2(await app.listen(LOOPBACK));
     const type = status === 415 ? "x/y" : "application/json";
     const stream = session.request({ ":method": "POST", ":path": path, "content-type": type });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -162,7 +163,7 @@ describe("over HTTP/2", () => {
   const session = startedForAll(async () => {
     const app = fastify({ http2: true });
     await app.register(restGateway, { methods });
-    const client = connectHttp2(await app.listen({ host: "127.0.0.1", port: 0 }));
+    const client = connectHttp2(await app.listen(LOOPBACK));
     const stop = async () => {
       client.destroy();
       await app.close();
@@ -282,9 +283,7 @@ describe("a client that waits for 100 Continue gets it once", () => {
     const app = fastify({ http2: true });
     onTestFinished(async () => void (await app.close()));
     await app.register(restGateway, { methods });
-    await app.listen({ host: "127.0.0.1", port: 0 });
-    const { port } = app.server.address() as AddressInfo;
-    const session = connectHttp2(`http://127.0.0.1:${port}`);
+    const session = connectHttp2(await app.listen(LOOPBACK));
     const stream = session.request({ ":method": "POST", ":path": "/post", expect: "100-continue" });
     let continued = 0;
     stream.on("continue", () => {

@@ -1,16 +1,8 @@
 import { beforeEach, expect, test } from "vitest";
 import type { Failure, Target } from "../../src/sync/adapter.ts";
 import { createProbes } from "../../src/sync/probe.ts";
+import { targetOf } from "./target.ts";
 
-const siteOf = (id: string): Target => ({
-  id,
-  url: "http://127.0.0.1:1",
-  token: "t",
-  ca: "",
-  pin: "",
-  paused: false,
-  upstream: false,
-});
 type Failing = Pick<Failure, "kind" | "nextTry">;
 
 let time: number;
@@ -34,7 +26,7 @@ const probesOf = () =>
 
 const fail = (id: string, members: Partial<Failing> = {}): Target => {
   failures.set(id, { kind: "unreachable", nextTry: 1_000_000, ...members });
-  return siteOf(id);
+  return targetOf(id);
 };
 
 beforeEach(() => {
@@ -79,7 +71,7 @@ test("a site that answers probes and still fails is tried once, and again after 
 test("sites without a failure, with a permanent one, paused or due are not probed", async () => {
   const probe = probesOf();
   await probe([
-    siteOf("fine"),
+    targetOf("fine"),
     fail("refusing", { kind: "unauthorized" }),
     { ...fail("paused"), paused: true },
     fail("due", { nextTry: time }),

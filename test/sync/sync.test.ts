@@ -3,6 +3,7 @@ import type { Adapter, Failure, Job, Target } from "../../src/sync/adapter.ts";
 import { SiteFailure, type SiteFailureKind } from "../../src/sync/failure.ts";
 import type { KindSync } from "../../src/sync/kind-work.ts";
 import { createSync, type Sync } from "../../src/sync/sync.ts";
+import { targetOf } from "./target.ts";
 
 /** Interval between two attempts without work, in milliseconds. */
 const INTERVAL = 60_000;
@@ -17,17 +18,6 @@ let answering: boolean;
 let kinds: KindSync<Target>[];
 /** A kind without work. */
 let last: KindSync<Target>;
-
-const target = (id: string, changes: Partial<Target> = {}): Target => ({
-  id,
-  url: `http://127.0.0.1:1/${id}`,
-  token: "t",
-  ca: "",
-  pin: "",
-  paused: false,
-  upstream: false,
-  ...changes,
-});
 
 /** A kind of record that no part of the program knows: a third one beside settings and mounts. */
 interface Rules {
@@ -94,7 +84,7 @@ async function tick(): Promise<void> {
 beforeEach(() => {
   time = 1_000_000;
   held = true;
-  sites = [target("a")];
+  sites = [targetOf("a")];
   errors = [];
   answering = false;
   sync = createSync<Target>({
@@ -135,16 +125,16 @@ test("a site is reconciled when it is new, when its time has come, and when it w
   time += INTERVAL;
   await tick();
   expect(rules.runs).toEqual(["a", "a"]);
-  sites = [target("a", { token: "another" })];
+  sites = [targetOf("a", { token: "another" })];
   await tick();
   expect(rules.runs).toEqual(["a", "a", "a"]);
-  sites = [...sites, target("b")];
+  sites = [...sites, targetOf("b")];
   await tick();
   expect(rules.runs.slice(3)).toEqual(["b"]);
 });
 
 test("a paused site is left, also after a change of its records", async () => {
-  sites = [target("a", { paused: true })];
+  sites = [targetOf("a", { paused: true })];
   const rules = addRules();
   await tick();
   rules.kind.changed(sites);
@@ -166,7 +156,7 @@ test("changes during a run share the next one", async () => {
 });
 
 test("work on one site is exclusive, and a limited number of sites has work at once", async () => {
-  sites = ["a", "b", "c"].map((id) => target(id));
+  sites = ["a", "b", "c"].map((id) => targetOf(id));
   const rules = addRules();
   const running = new Map<string, number>();
   let most = 0;
@@ -187,7 +177,7 @@ test("work on one site is exclusive, and a limited number of sites has work at o
 });
 
 test("work that has released its place lets another site in, and still excludes its own", async () => {
-  sites = ["a", "b", "c"].map((id) => target(id));
+  sites = ["a", "b", "c"].map((id) => targetOf(id));
   const rules = addRules({ concurrency: 1 });
   const gate = Promise.withResolvers<void>();
   const order: string[] = [];
@@ -246,7 +236,7 @@ test.each(["unauthorized", "forbidden", "mooring"] as const)(
     await tick();
     expect(rules.runs).toHaveLength(1);
     rules.failing = undefined;
-    sites = [target("a", { token: "the right one" })];
+    sites = [targetOf("a", { token: "the right one" })];
     await tick();
     expect(rules.failures.size).toBe(0);
   },
