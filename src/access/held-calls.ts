@@ -4,7 +4,7 @@ import { LocalizableError } from "../messages/error.ts";
 import { type Message, message } from "../messages/message.ts";
 import { type Admission, admissionOf, type Caller, type RightReview } from "./grant.ts";
 
-/** The current caller of a token; undefined: it is not valid. */
+/** Finds the current caller of a token; undefined: the token is invalid. */
 export type FindCaller = (token: string, call?: Call) => Promise<Caller | undefined>;
 
 /** A call and the right by which it was admitted. */
@@ -13,9 +13,13 @@ export interface AdmittedCall {
   readonly admission: Admission;
 }
 
-const ENDED = message("TOKEN_RESET");
+const NO_LONGER_VALID = message("TOKEN_RESET");
+const EXPIRED = message("TOKEN_ENDED");
 
-/** Open streams, and calls that take long. They end with their tokens. */
+/**
+ * Open streams, and calls that take long. They end when their token expires, becomes invalid or has
+ * other rights.
+ */
 export class HeldCalls implements RightReview {
   readonly #findCaller: FindCaller;
   readonly #calls = new Set<AdmittedCall>();
@@ -36,7 +40,8 @@ export class HeldCalls implements RightReview {
     const admission = admissionOf(call);
     if (admission === undefined) return;
     const caller = await this.#findCaller(admission.token, call);
-    if (caller === undefined || caller.grant !== admission.grant) throw unauthenticated(ENDED);
+    if (caller === undefined || caller.grant !== admission.grant)
+      throw unauthenticated(NO_LONGER_VALID);
     admission.until = caller.until;
   }
 
@@ -52,24 +57,29 @@ export class HeldCalls implements RightReview {
     }
   }
 
-  /** Checks the tokens of all calls again, and ends those of invalid tokens. */
+  /**
+   * Checks the tokens of all calls again, and ends calls whose token is invalid or has other rights.
+   * A token that cannot be checked counts as invalid.
+   */
   async recheck(): Promise<void> {
     const byToken = Map.groupBy(this.#calls, ({ admission }) => admission.token);
     for (const [token, calls] of byToken) {
       const caller = await this.#findCaller(token, calls[0]?.call).catch(() => undefined);
-      for (const { call, admission } of calls)
+      for (const { call, admission } of calls) {
         if (caller === undefined || caller.grant !== admission.grant)
-          call.abort(unauthenticated(ENDED));
+          call.abort(unauthenticated(NO_LONGER_VALID));
         // A rotation may have set an earlier end.
         else admission.until = caller.until;
+      }
     }
   }
 
   /** Ends the calls of expired tokens. @param now milliseconds since 1970 UTC. */
   expire(now: number): void {
-    for (const { call, admission } of this.#calls)
-      if (admission.until !== undefined && admission.until <= now)
-        call.abort(unauthenticated(message("TOKEN_ENDED")));
+    for (const { call, admission } of this.#calls) {
+      const { until } = admission;
+      if (until !== undefined && until <= now) call.abort(unauthenticated(EXPIRED));
+    }
   }
 }
 

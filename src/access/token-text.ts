@@ -3,12 +3,15 @@ import { crc32 } from "node:zlib";
 
 /** Prefix of every token of a principal. */
 export const TOKEN_PREFIX = "mrg_";
-/** Number of characters of a token's id, its secret (256 bits) and its checksum. */
+/** Random bytes of an id, and their number of base-62 digits; the highest bit is lost. */
+const ID_BYTES = 9;
 const ID_LENGTH = 12;
-const SECRET_LENGTH = 43;
-const CHECK_LENGTH = 6;
-const LENGTH = TOKEN_PREFIX.length + ID_LENGTH + 1 + SECRET_LENGTH + CHECK_LENGTH;
+/** Random bytes of a secret, and their number of base-62 digits. */
 const SECRET_BYTES = 32;
+const SECRET_LENGTH = 43;
+/** Number of base-62 digits of a CRC-32. */
+const CHECK_LENGTH = 6;
+const LENGTH = TOKEN_PREFIX.length + ID_LENGTH + "_".length + SECRET_LENGTH + CHECK_LENGTH;
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -25,11 +28,11 @@ export interface NewToken {
  * tokens are recognized without the database.
  */
 export function makeToken(randomBytes: (size: number) => Buffer): NewToken {
-  const id = base62(randomBytes(9), ID_LENGTH);
+  const id = base62(randomBytes(ID_BYTES), ID_LENGTH);
   const secret = base62(randomBytes(SECRET_BYTES), SECRET_LENGTH);
-  const text = `${TOKEN_PREFIX}${id}_${secret}`;
-  const whole = text + checkOf(text);
-  return { id, text: whole, hash: hashOf(secretOf(whole)) };
+  const unchecked = `${TOKEN_PREFIX}${id}_${secret}`;
+  const text = unchecked + checkOf(unchecked);
+  return { id, text, hash: hashOf(secretOf(text)) };
 }
 
 /** Token of a header `authorization`, sent raw or as `Bearer …`; empty: none. */
@@ -38,15 +41,15 @@ export function readToken(header: string | undefined): string {
   return /^bearer( |$)/i.test(value) ? value.slice("bearer".length).trim() : value;
 }
 
-/** Id of a token of this form; undefined for other texts. */
+/** Id of a text with the prefix and the length of a principal's token; undefined for other texts. */
 export function idOf(text: string): string | undefined {
   if (text.length !== LENGTH || !text.startsWith(TOKEN_PREFIX)) return undefined;
   return text.slice(TOKEN_PREFIX.length, TOKEN_PREFIX.length + ID_LENGTH);
 }
 
-/** The hashed part: the secret and the checksum. */
+/** The part of a token that is hashed: its secret and its checksum. */
 export function secretOf(text: string): string {
-  return text.slice(TOKEN_PREFIX.length + ID_LENGTH + 1);
+  return text.slice(TOKEN_PREFIX.length + ID_LENGTH + "_".length);
 }
 
 /** Reports whether the format and the checksum of a token are valid. */
@@ -55,11 +58,12 @@ export function isWellFormed(text: string): boolean {
   return checkOf(text.slice(0, -CHECK_LENGTH)) === text.slice(-CHECK_LENGTH);
 }
 
-/** SHA-256 of secretOf in base64url. Hashing text takes a quarter of the time of bytes. */
+/** SHA-256 in base64url of the part of a token that `secretOf` returns. */
 export function hashOf(secret: string): string {
   return hash("sha256", secret, "base64url");
 }
 
+/** CRC-32 of a text as base-62 digits. */
 function checkOf(text: string): string {
   let rest = crc32(text);
   let digits = "";

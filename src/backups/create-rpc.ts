@@ -13,7 +13,7 @@ import { createTicks } from "../ticks.ts";
 import { backupToProto, countsToProto, omissionToProto } from "./message.ts";
 import type { BackupService, CreateOptions } from "./service.ts";
 
-/** The method of BackupService that makes a backup: in the target, or for the caller alone. */
+/** The method of BackupService that makes a backup: stored in the target, or in the reply. */
 export function createImpl(
   backups: BackupService,
   audit: Pick<Recorder, "record">,
@@ -37,6 +37,7 @@ async function storeBackup(
   const grant = grantOf(context);
   const created = await whileAllowed(context, () => backups.create(grant, options));
   const { backup, counts, omissions, removed, revision } = created;
+  // The backup is stored already: a row that cannot be written now is written later.
   await audit.record(backupEntry(context, { name: backup.name, counts, isNeeded: false }));
   return create(CreateBackupResponseSchema, {
     backup: backupToProto(backup),
@@ -57,6 +58,7 @@ async function downloadBackup(
     backups.download(grantOf(context), { ...options, renew }),
   );
   const { counts, leftOut, revision } = document;
+  // All content leaves the service: without its row, the call fails.
   await audit.record(backupEntry(context, { counts, isNeeded: true }));
   // A reply of many MiB is written in a tick of its own.
   await createTicks().next();
@@ -71,7 +73,8 @@ async function downloadBackup(
 /**
  * Audit entry of a new backup.
  *
- * @param name of the stored backup; undefined: it is downloaded.
+ * @param options.name of the stored backup; undefined: it is downloaded.
+ * @param options.isNeeded whether the call fails if the entry cannot be written.
  */
 function backupEntry(
   context: HandlerContext,

@@ -8,7 +8,7 @@ import type { Output } from "./output.ts";
 import { readPages } from "./pages.ts";
 import type { World } from "./world.ts";
 
-/** A character for each kind of day: the line is the higher, the longer it failed. */
+/** Character of each kind of day: the higher its line, the longer the mount failed. */
 interface Characters {
   readonly worked: string;
   readonly partly: string;
@@ -31,7 +31,7 @@ export function checkDays({ args }: Pick<CommandRun, "args">): void {
     throw usage('--days prints text: "mooring incident days --json" has the numbers');
 }
 
-/** Reads strips, all pages. */
+/** Reads strips page by page. @param limit maximum number of strips. Default: all. */
 export async function readStrips(
   { connectTo }: Pick<CommandRun, "connectTo">,
   filter: {
@@ -49,7 +49,7 @@ export async function readStrips(
   });
 }
 
-/** A strip as one character a day; undefined: there is none yet. */
+/** A strip as one character a day; empty for undefined: no day was counted yet. */
 export function stripText(
   { output, world }: Pick<CommandRun, "output" | "world">,
   strip: DayStrip | undefined,

@@ -1,6 +1,9 @@
 import type { Generated, Selectable } from "kysely";
 
-/** Columns of a table in the order in which rows are written, with their types in PostgreSQL. */
+/**
+ * Columns of a table whose rows PostgreSQL writes as arrays, in the order in which they are written,
+ * with their types there.
+ */
 type Columns<Table> = Readonly<Record<keyof Table & string, "text" | "int" | "bigint">>;
 
 /** Record of any kind. */
@@ -13,7 +16,7 @@ interface RecordTable {
   attributes: string;
   /** JSON: secret parts by their names, each sealed by itself; null: none. */
   secrets: string | null;
-  /** Order among records that were added later; 0: none. */
+  /** Place among records that are shown in the order in which they were added; 0: none. */
   position: number;
   /** The revision that wrote this row last. */
   revision: number;
@@ -85,13 +88,13 @@ export const changeColumns: Columns<ChangeTable> = {
   new_hashes: "text",
 };
 
-/** Facts about the database itself, such as its random id. */
+/** Properties of the database itself, such as its random id. */
 interface MetaTable {
   name: string;
   value: string;
 }
 
-/** Principal. `version` is the version of the tables when the row was written. */
+/** Owner of tokens. */
 interface PrincipalTable {
   id: string;
   name: string;
@@ -100,6 +103,7 @@ interface PrincipalTable {
   created_at: number;
   created_by: string;
   disabled_at: number | null;
+  /** Version in `access_head` of the change that wrote the row last, as in `access_token`. */
   version: number;
 }
 
@@ -116,14 +120,14 @@ interface AccessTokenTable {
   created_at: number;
   created_by: string;
   expires_at: number | null;
-  /** End of a rotated token. */
+  /** End of a token that was rotated, in milliseconds since 1970 UTC; null: it was not. */
   not_after: number | null;
   replaced_by: string | null;
   revoked_at: number | null;
   revoked_by: string | null;
   /**
    * Time at which its end was first observed, in milliseconds counted while the service ran; null:
-   * not ended as of the last check.
+   * not ended as of the last check. `Generated`: inserts leave it out.
    */
   ended_at: Generated<number | null>;
   version: number;
@@ -144,7 +148,10 @@ interface AccessHeadTable {
   version: number;
 }
 
-/** Site. Booleans are 0 or 1. `token` and `overrides` may be sealed. */
+/**
+ * Site. Booleans are 0 or 1. `token` and `overrides` are sealed if the service has a key; `address` is
+ * the canonical form of `url`, unique.
+ */
 interface SiteTable {
   id: string;
   name: string;
@@ -158,7 +165,7 @@ interface SiteTable {
   exclude: string;
   overrides: string;
   paused: number;
-  /** Milliseconds since 1970 UTC; 0: none. */
+  /** Start of the import that has paused the site, in milliseconds since 1970 UTC; 0: none. */
   restoring: number;
   upstream: number;
   /** Milliseconds since 1970 UTC. */
@@ -221,8 +228,9 @@ interface AuditTable {
   subject: string;
   /** A JSON object. */
   detail: string;
-  /** SHA-256 of the row before and of this one, in hexadecimal. */
+  /** SHA-256 of the row before, in hexadecimal. */
   prev: string;
+  /** SHA-256 of this row with `prev`, in hexadecimal. */
   hash: string;
 }
 
@@ -235,7 +243,10 @@ interface AuditHeadTable {
   hash: string;
 }
 
-/** Incident: a mount of a site that fails or failed. Times are milliseconds since 1970 UTC. */
+/**
+ * Incident: a mount, a site, a token or a backup target that fails or failed. Times are milliseconds
+ * since 1970 UTC.
+ */
 interface IncidentTable {
   id: string;
   /** `mount`, `site`, `token` or `backup`. */
@@ -267,10 +278,11 @@ interface WebhookTable {
   format: string;
   /** Sealed JSON. */
   options: string;
-  /** Sealed, as `secret`. */
+  /** Sealed. */
   url: string;
+  /** Sealed. */
   secret: string;
-  /** JSON arrays; empty: all. */
+  /** JSON array of classes of incidents, as that of sites in `sites`; empty: all. */
   classes: string;
   sites: string;
   language: string;
@@ -285,7 +297,7 @@ interface WebhookDeliveryTable {
   webhook_id: string;
   incident_id: string;
   type: string;
-  /** Incidents of one cause are sent together; empty: alone. */
+  /** Incidents with one cause are sent together; empty: the incident is sent alone. */
   cause: string;
   body: string;
   created_at: number;

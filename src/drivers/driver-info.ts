@@ -2,7 +2,7 @@ import type { Family } from "../config/family.ts";
 import { memoize } from "../memoize.ts";
 import type { Translate } from "../messages/language.ts";
 
-/** Input types of an item: those of the contract (section 2.3) and `float`. */
+/** Input types of an item: those of docs/rest-contract.md (section 2.3) and `float`. */
 export const ITEM_TYPES = ["string", "text", "number", "float", "bool", "select"] as const;
 
 export type ItemType = (typeof ITEM_TYPES)[number];
@@ -82,8 +82,8 @@ export function itemsOf(driver: DriverInfo): ConfigItem[] {
 }
 
 /**
- * Translates the display texts of templates. Equal items stay one object, as do lists of common
- * items.
+ * Creates a function that translates the display texts of templates. Items and lists that drivers share
+ * are translated once and stay shared.
  */
 export function createDriverTranslation(translate: Translate): (driver: DriverInfo) => DriverInfo {
   const itemOf = memoize((item: ConfigItem): ConfigItem => {
@@ -100,6 +100,7 @@ export function createDriverTranslation(translate: Translate): (driver: DriverIn
   const listOf = memoize((list: readonly ConfigItem[]) => Object.freeze(list.map(itemOf)));
   return (driver) => {
     const { config } = driver;
+    // The level of an alert, with its separator, is no text.
     const [, level = "", alert = ""] = /^([a-z]+\|)?(.*)$/s.exec(config.alert) ?? [];
     return Object.freeze({
       ...driver,

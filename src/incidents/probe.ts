@@ -1,16 +1,18 @@
+import { type Listing, listingForm } from "../mounts/site/last-listing.ts";
 import type { Listed } from "../mounts/site/listing.ts";
 import type { StorageRow } from "../mounts/site/row.ts";
-import { type Listing, listingForm } from "../mounts/site/state.ts";
 import { hasCome } from "../periodic.ts";
 import type { Site } from "../sites/site.ts";
 import { SiteFailure } from "../sync/failure.ts";
 import { createTicks } from "../ticks.ts";
+import { keyOf } from "./registry.ts";
 
 /** Longest pause after failures, in milliseconds. */
-const LONGEST = 6 * 3_600_000;
-/** Number of consecutive network errors that open an incident, and the pause between them. */
+const LONGEST_PAUSE = 6 * 3_600_000;
+/** Number of consecutive network errors that open an incident. */
 const NETWORK_ERRORS = 3;
-const CONFIRM = 120_000;
+/** Longest pause between them, in milliseconds. */
+const CONFIRMATION_PAUSE = 120_000;
 
 export interface ProbeDeps {
   /** Mean interval between two listings of a mount in milliseconds, randomized by half. 0: no listings. */
@@ -38,10 +40,11 @@ interface ProbedMount {
   readonly row: StorageRow;
   /** Paths of all mounts of the site. */
   readonly others: readonly string[];
+  /** Identifies the version of the row (`listingForm`). */
   readonly form: string;
   /** Earliest time of a listing that does not follow another one. */
   readonly first: number;
-  /** Share of the interval, 0.5 to 1.5. */
+  /** Random factor of the pause after a listing, 0.5 to 1.5. */
   readonly share: number;
   readonly isRunning: boolean;
 }
@@ -63,14 +66,14 @@ export class Probes {
     this.#deps = deps;
   }
 
-  /** Updates the mounts of a site. */
+  /** Takes over the mounts of a site whose list was read. */
   listed(site: Site, rows: readonly StorageRow[]): void {
     if (this.#deps.interval === 0) return;
     const keys = new Set<string>();
     const others = rows.map(({ mount_path: path }) => path);
     for (const row of rows) {
       if (row.disabled || row.status !== "work") continue;
-      const key = keyOf(site, row);
+      const key = keyOf(site.id, row.mount_path);
       keys.add(key);
       this.#mounts.set(key, this.#updated(site, row, others));
     }
@@ -96,16 +99,16 @@ export class Probes {
   /** A mount as it is listed now. A changed one is due at once. */
   #updated(site: Site, row: StorageRow, others: readonly string[]): ProbedMount {
     const { interval, now, random } = this.#deps;
-    const before = this.#mounts.get(keyOf(site, row));
+    const before = this.#mounts.get(keyOf(site.id, row.mount_path));
     const form = listingForm(row);
     if (before?.form === form) return { ...before, site, row, others };
-    const isNew = before !== undefined || this.#known.has(site.id);
+    const isNewOrChanged = before !== undefined || this.#known.has(site.id);
     return {
       site,
       row,
       others,
       form,
-      first: isNew ? now() : now() + Math.round(interval * random()),
+      first: isNewOrChanged ? now() : now() + Math.round(interval * random()),
       share: 0.5 + random(),
       isRunning: false,
     };
@@ -143,7 +146,7 @@ export class Probes {
     const { interval, now, random, list, onResult } = this.#deps;
     const { site, row } = mount;
     const listed = await list(site, row, mount.others);
-    // A mount that was deleted, disabled or changed after the site was read is no failing mount.
+    // The mount may have been deleted, disabled or changed after the list of the site was read.
     const isOutdated = listed?.outcome === "fails" && !(await this.#isThere(mount));
     // The row was changed meanwhile: the result does not apply to it.
     const current = this.#mounts.get(key);
@@ -168,20 +171,17 @@ export class Probes {
   }
 }
 
-function keyOf({ id }: Pick<Site, "id">, { mount_path: path }: Pick<StorageRow, "mount_path">) {
-  return `${id}\0${path}`;
-}
-
 /** Reports whether only a user can resolve an error: each further attempt may be a login. */
-export function needsUser(kind: string): boolean {
-  return kind === "credential" || kind === "person";
+export function needsUser(errorClass: string): boolean {
+  return errorClass === "credential" || errorClass === "person";
 }
 
 /**
  * Mean pause after a listing, in milliseconds. Network errors are confirmed soon, because the third
  * one in a row opens an incident; other failures double the interval.
  */
-function pauseAfter({ failures, class: kind }: Listing, interval: number): number {
-  if (kind === "network" && failures < NETWORK_ERRORS) return Math.min(interval, CONFIRM);
-  return Math.min(interval * 2 ** Math.min(failures, 20), Math.max(interval, LONGEST));
+function pauseAfter({ failures, class: errorClass }: Listing, interval: number): number {
+  if (errorClass === "network" && failures < NETWORK_ERRORS)
+    return Math.min(interval, CONFIRMATION_PAUSE);
+  return Math.min(interval * 2 ** Math.min(failures, 20), Math.max(interval, LONGEST_PAUSE));
 }

@@ -1,7 +1,7 @@
 import type { DriverInfo } from "../drivers/driver-info.ts";
+import type { Listing } from "../mounts/site/last-listing.ts";
 import { secretsOf } from "../mounts/site/plain.ts";
 import { readAddition, type StorageRow } from "../mounts/site/row.ts";
-import type { Listing } from "../mounts/site/state.ts";
 import type { Site } from "../sites/site.ts";
 import { plainMessage } from "../sync/failure.ts";
 import { createTicks } from "../ticks.ts";

@@ -53,7 +53,7 @@ export interface KindRules<I extends Item> {
   subjectsOf(change: StoredChange): readonly string[];
   /** Key of an item, unique within the kind. */
   keyOf(item: I): string;
-  /** Order of items that were added later; 0 for those without an order. */
+  /** Place among items that are shown in the order in which they were added; 0: none. */
   positionOf(item: I): number;
   encode(item: I): Parts;
   /** @param record with its secret parts in the clear. */

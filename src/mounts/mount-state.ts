@@ -1,7 +1,7 @@
 import { Message, message, type Text } from "../messages/message.ts";
 import type { State, Trouble } from "../sync/state.ts";
 
-/** Facts from which the state of a mount on a site is decided, by source. */
+/** Facts from which the state of a mount on a site is decided. */
 export interface StateFacts {
   /** Names, for remedies. */
   readonly name: string;
@@ -10,11 +10,11 @@ export interface StateFacts {
   readonly missing: readonly string[];
   /** Whether the mount is disabled in Mooring. */
   readonly disabled: boolean;
-  /** The site is not read, because it is paused. */
+  /** The site is neither read nor written, because it is paused. */
   readonly paused: Trouble | undefined;
   /** The site can't be read: its mounts or its settings. */
   readonly unread: Trouble | undefined;
-  /** Whether a user has to act before it can be read. */
+  /** Whether a user has to act before the site can be read. */
   readonly isLasting: boolean;
   /** Whether differences are written to the site without a request. */
   readonly isPushing: boolean;
@@ -42,8 +42,7 @@ export interface StateFacts {
 
 /**
  * Decides the state of a mount on a site. It is `ok` only if the site has the newest revision, the
- * server reports that the mount works, no incident is open and the last listing did not fail. This
- * is the only place that decides it.
+ * server reports that the mount works, no incident is open and the last listing did not fail.
  */
 export function decideState(facts: StateFacts): State {
   const { name, site, missing, status, statusSince, error } = facts;
@@ -57,9 +56,9 @@ export function decideState(facts: StateFacts): State {
     };
   if (facts.paused !== undefined) return { state: "waiting", ...facts.paused };
   if (error !== "") {
-    // The mount follows its rule by itself.
-    const waits = error instanceof Message && error.id === "MOUNT_WAITS_FOR_RULE";
-    const remedy = waits ? message("DO_BRING_RULES", { site }) : sync();
+    // A mount that waits for its folder rule is written when the site has the rule.
+    const waitsForRule = error instanceof Message && error.id === "MOUNT_WAITS_FOR_RULE";
+    const remedy = waitsForRule ? message("DO_BRING_RULES", { site }) : sync();
     return { state: facts.isRetried ? "failing" : "stuck", cause: error, remedy, since: 0 };
   }
   if (facts.unread !== undefined)

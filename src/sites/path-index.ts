@@ -1,8 +1,7 @@
 import { isOnSite, type OnSites, pathOn, pathsOf } from "./site-choice.ts";
 
-/** Records by key, with an index of their paths on any site. */
+/** Records by key, with an index of the paths that they have on any site. */
 export class PathIndex<R extends OnSites> extends Map<string, R> {
-  /** Keys by path; most paths have one. */
   readonly #keys: Keys = new Map();
 
   constructor(records: Iterable<readonly [string, R]>) {
@@ -32,6 +31,7 @@ export class PathIndex<R extends OnSites> extends Map<string, R> {
   }
 }
 
+/** Keys of records by path. Most paths have one key, which needs no set. */
 type Keys = Map<string, string | Set<string>>;
 
 function keysOf(keys: string | Set<string> | undefined): readonly string[] {
@@ -66,15 +66,16 @@ export function findClash<R extends OnSites>(
 ): { readonly other: R; readonly site: string | undefined } | undefined {
   for (const [otherKey, other] of records.at(pathsOf(record))) {
     if (otherKey === key) continue;
-    const both = siteIds.find(
+    const sharedSite = siteIds.find(
       (site) =>
         isOnSite(record, site) &&
         isOnSite(other, site) &&
         pathOn(record, site) === pathOn(other, site),
     );
-    const everywhere =
+    // The service may have no site yet.
+    const isEverywhere =
       record.siteIds === "all" && other.siteIds === "all" && record.path === other.path;
-    if (both !== undefined || everywhere) return { other, site: both };
+    if (sharedSite !== undefined || isEverywhere) return { other, site: sharedSite };
   }
   return undefined;
 }

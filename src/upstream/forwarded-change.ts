@@ -16,14 +16,21 @@ export interface ForwardedChange {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** Paths of changes for the audit: of users and roles, and of shares. */
-const CHANGES = /^\/api\/(?:admin\/(user|role)|(share))\/(\w{1,32})$/;
+/** Paths of calls about users, roles and shares: the noun of one of the two groups, and the call. */
+const CALLS = /^\/api\/(?:admin\/(user|role)|(share))\/(\w{1,32})$/;
 const READS: ReadonlySet<string> = new Set(["list", "get"]);
 
+/** Noun and call of a path, such as `user` and `update`; undefined: another path. */
+function callOf(path: string): { readonly noun: string; readonly call: string } | undefined {
+  const [, ofAdmin, share, call = ""] = CALLS.exec(path) ?? [];
+  const noun = ofAdmin ?? share;
+  return noun === undefined ? undefined : { noun, call };
+}
+
 /** Reports whether a request changes users, roles or shares of the upstream. */
-export function changesPeople(method: string, path: string): boolean {
-  const [, ofAdmin, share, call = ""] = CHANGES.exec(path) ?? [];
-  return method === "POST" && (ofAdmin ?? share) !== undefined && !READS.has(call);
+export function changesUsersOrShares(method: string, path: string): boolean {
+  const found = callOf(path);
+  return method === "POST" && found !== undefined && !READS.has(found.call);
 }
 
 /**
@@ -43,28 +50,35 @@ export function copyBody(request: IncomingMessage): () => Buffer | undefined {
   return () => (size <= MAX_BODY ? Buffer.concat(parts) : undefined);
 }
 
+/** Member of a body with the name of its object; objects of other nouns have only an id. */
+const NAME_MEMBERS: Readonly<Record<string, string>> = { user: "username", role: "name" };
+
 /**
- * Describes a change for the audit. Only these members are read: everything else may be a secret.
+ * Describes a change for the audit. Only the members named here are read: all others may be secrets.
  *
- * @param target path with its query. @param body undefined: it was too large.
+ * @param target path with its query.
+ * @param body undefined: it was too large.
  */
 export function describeChange(
   path: string,
   target: string,
   body: Buffer | undefined,
 ): ForwardedChange {
-  const [, ofAdmin, share, call = ""] = CHANGES.exec(path) ?? [];
-  const noun = ofAdmin ?? share ?? "";
+  const { noun, call } = callOf(path) ?? { noun: "", call: "" };
   const given = membersOf(body);
-  const query = URL.parse(target, "http://upstream")?.searchParams.get("id") ?? "";
-  const name = textOf(given[noun === "user" ? "username" : noun === "role" ? "name" : "id"]);
-  const id = textOf(given["id"] ?? query);
-  const shown = name || (id === "" ? "" : noun === "share" ? id : `#${id}`);
+  const idOfQuery = URL.parse(target, "http://upstream")?.searchParams.get("id") ?? "";
+  const id = textOf(given["id"] ?? idOfQuery);
+  const name = textOf(given[NAME_MEMBERS[noun] ?? "id"]) || shownId(noun, id);
   return {
     call: `${noun}/${call}`,
-    subject: shown === "" ? "" : `${noun}:${shown}`,
+    subject: name === "" ? "" : `${noun}:${name}`,
     detail: { ...(id !== "" && { id }), ...openMembers(noun, given) },
   };
+}
+
+/** The id of a share is its name; ids of others are numbers. */
+function shownId(noun: string, id: string): string {
+  return noun === "share" || id === "" ? id : `#${id}`;
 }
 
 /** Members of users, roles and shares that are no secrets. */

@@ -3,7 +3,7 @@ import { readToken } from "../access/token-text.ts";
 import { errorEnvelope } from "../gateway/failure.ts";
 import { JSON_TYPE } from "../gateway/serialize.ts";
 import { sendWhole } from "../transport/whole-reply.ts";
-import { changesPeople } from "./forwarded-change.ts";
+import { changesUsersOrShares } from "./forwarded-change.ts";
 import {
   createForwarder,
   type ForwarderOptions,
@@ -79,10 +79,10 @@ export function createUpstreamHandler(options: UpstreamHandlerOptions) {
       const whom = path.startsWith(LOGIN) ? "refused" : "all";
       events.forget(whom);
       const forget = (): void => events.forget(whom);
-      if (changesPeople(method, path))
+      if (changesUsersOrShares(method, path))
         void forwardAudited(request, response, path, forget).catch(() => response.destroy());
       else void pipe.pass(request, response, () => async () => forget());
-    } else if (changesPeople(method, path))
+    } else if (changesUsersOrShares(method, path))
       void forwardAudited(request, response, path).catch(() => response.destroy());
     else if (method === "POST" && path === RESET_TOKEN)
       void forwardReset(request, response).catch(() => response.destroy());

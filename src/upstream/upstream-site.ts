@@ -14,15 +14,16 @@ export const ADOPTION: RevisionOrigin = {
   reason: String(message("REASON_UPSTREAM_VALUES")),
 };
 
+/** Origin of changes of the site that Mooring makes by itself. */
 const UPDATE: AuditOrigin = { ...ADOPTION, method: "UpdateSite" };
 
 /** The upstream's entry in the registry of sites. */
 export interface UpstreamSite {
-  /** Undefined before first contact. */
+  /** The site of the upstream; undefined before first contact. */
   find(): Site | undefined;
-  /** Changes members of a site and audits those that differ. */
+  /** Changes members of a site and audits those that differ. @param origin default: Mooring itself. */
   change(id: string, members: Partial<Site>, origin?: AuditOrigin): Promise<void>;
-  /** Stores a new permanent token. @param by undefined: unknown. */
+  /** Stores a new permanent token of the upstream. @param by who has reset it; undefined: unknown. */
   setToken(token: string, by: AuditOrigin | undefined): Promise<void>;
 }
 

@@ -18,9 +18,9 @@ export interface OwnSchema {
 export interface MessageEntry {
   readonly desc: DescMessage;
   readonly direction: Direction;
-  /** Form of JSON where it is not that of the document, in words for the name. */
+  /** Form of JSON that differs from that of the document, as a suffix of the name; empty: none. */
   readonly form: string;
-  /** Members that the path has. */
+  /** Names of the members that are set from the path, and not in the body. */
   readonly omitted: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export interface EnumEntry {
 
 type Entry = (MessageEntry | EnumEntry) & { schema: JsonObject };
 
-/** Prefix of references to schemas, which the names follow when all of them are known. */
+/** Prefix of references whose schema has no name yet; its key follows. */
 const PENDING = "schema:";
 
 /**
@@ -55,7 +55,7 @@ export class Components {
   refer(of: MessageEntry | EnumEntry, make: () => JsonObject): JsonObject {
     const key = keyOf(of);
     if (!this.#entries.has(key)) {
-      // First, because a message type may contain itself.
+      // The entry is set before its schema is made, because a message type may contain itself.
       const entry: Entry = { ...of, schema: {} };
       this.#entries.set(key, entry);
       entry.schema = make();
@@ -63,7 +63,11 @@ export class Components {
     return { $ref: `${PENDING}${key}` };
   }
 
-  /** The components, and a part of the document with the names of them in its references. */
+  /**
+   * Names all components.
+   *
+   * @returns them by name, and `part`, a part of the document, with these names in its references.
+   */
   finish<T>(part: T): { readonly schemas: Record<string, JsonObject>; readonly part: T } {
     const names = this.#assignNames();
     const named = <V>(value: V): V => {
@@ -84,7 +88,7 @@ export class Components {
     return { schemas, part: named(part) };
   }
 
-  /** A name for each entry: of its type, with a suffix in requests and in forms of its own. */
+  /** Names of all entries by their keys: that of the type, with a suffix in requests and other forms. */
   #assignNames(): Map<string, string> {
     const names = new Names();
     const entries = [...this.#entries].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -102,10 +106,11 @@ export class Components {
     for (const [key, entry] of entries) {
       const { typeName } = entry.desc;
       const type = ofTypes.get(typeName) ?? typeName;
+      // Such a name needs no suffix in requests.
       const isOfRequests = !replied.has(typeName) && /(?:Request|Input)$/.test(type);
       const [first = type, ...others] =
         "direction" in entry ? messageNames(type, entry, isOfRequests) : enumNames(type, entry);
-      // The name of the type itself is taken already.
+      // `shortNames` has taken the name of the type itself.
       assigned.set(key, first === type ? type : names.take(first, ...others));
     }
     for (const [key, own] of this.#own) assigned.set(key, names.take(...own.names));
@@ -123,6 +128,7 @@ function shortName({ typeName, file }: DescMessage | DescEnum): string {
   return typeName.slice(file.proto.package.length).replace(/^\./, "").replaceAll(".", "_");
 }
 
+/** Names for a message type in one form, the preferred one first. */
 function messageNames(
   type: string,
   { form, direction, omitted }: MessageEntry,

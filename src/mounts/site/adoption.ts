@@ -129,7 +129,7 @@ function adoptedState(
     nextTry: 0,
     rewritten: {},
     unexplained: {},
-    unread: false,
+    unconfirmed: false,
   };
 }
 

@@ -39,7 +39,7 @@ export function afterConfirmation(run: Run, compared: Compared, { hash }: RunDep
     hasCreated: false,
     left,
     isDrifted: run.isDrifted || hasCorrected(run, wanted, compared, hash),
-    state: { ...state, rewritten, unexplained, content, unread: false },
+    state: { ...state, rewritten, unexplained, content, unconfirmed: false },
   };
 }
 

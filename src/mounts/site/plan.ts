@@ -4,13 +4,13 @@ import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { correctionsAfter } from "../../sync/flapping.ts";
 import { MOUNT_LIMIT } from "./client.ts";
 import { compareMount } from "./compare.ts";
+import type { Listing } from "./last-listing.ts";
 import { plainStatus } from "./plain.ts";
 import { readAddition, type StorageRow, type WantedMount } from "./row.ts";
 import {
   type ExtraMount,
   isMounting,
   isWaiting,
-  type Listing,
   type MountState,
   NEW_MOUNT,
   statusSeen,
@@ -246,9 +246,9 @@ function readJob(
   const differs = [...push, ...(row.disabled !== wanted.disabled ? ["disabled"] : [])];
   const since = isUnfinished(row) || before.unmounted ? before.since || now() : 0;
   const stuck = stuckState(row, isMounting({ since }, now()));
-  const isUnread = before.unread && !row.disabled;
+  const isUnconfirmed = before.unconfirmed && !row.disabled;
   const isDue = wanted.credentialRevision > before.credential;
-  const isNormalised = isUnread && (before.phase === "" || before.phase === "mount");
+  const isNormalised = isUnconfirmed && (before.phase === "" || before.phase === "mount");
   const hasNothingToAdopt = Object.keys(adopt).length === 0;
   const isCostly = stuck !== "" || isDue || (differs.length > 0 && !isNormalised);
   return {
@@ -267,16 +267,16 @@ function readJob(
     isEqual:
       problem === "" &&
       !isCostly &&
-      !isUnread &&
+      !isUnconfirmed &&
       since === 0 &&
       before.phase === "" &&
       hasNothingToAdopt,
     isOpen:
       isCostly ||
-      isUnread ||
+      isUnconfirmed ||
       before.applied !== wanted.revision ||
       !hasNothingToAdopt ||
       (since === 0 && (before.phase !== "" || before.error !== "")),
-    drifted: drifted && differs.length > 0 && !isUnread,
+    drifted: drifted && differs.length > 0 && !isUnconfirmed,
   };
 }

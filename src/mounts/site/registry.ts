@@ -1,13 +1,8 @@
 import { createRecordRegistry, type RecordRegistry } from "../../sync/record-registry.ts";
 import type { StateRequest } from "../../sync/record-request.ts";
 import type { RecordStateStore } from "../../sync/record-state-store.ts";
-import {
-  type Listing,
-  type MountState,
-  NEW_MOUNT,
-  NEW_SITE_MOUNTS,
-  type SiteMounts,
-} from "./state.ts";
+import type { Listing } from "./last-listing.ts";
+import { type MountState, NEW_MOUNT, NEW_SITE_MOUNTS, type SiteMounts } from "./state.ts";
 
 /** States of the mounts of all sites, with the last listings of their providers. */
 export type MountRegistry = RecordRegistry<MountState, SiteMounts, Listing>;

@@ -8,10 +8,11 @@ import { LeaseLost, type RoundOptions } from "../../sync/record-sync.ts";
 import { createTicks } from "../../ticks.ts";
 import { type ApplyDeps, applyMount } from "./apply.ts";
 import type { StorageClient } from "./client.ts";
+import { type Listing, listingForm } from "./last-listing.ts";
 import { GONE, identify, planOf, stateBefore, waitingForRules } from "./plan.ts";
 import type { MountRegistry } from "./registry.ts";
 import type { StorageRow, WantedMount } from "./row.ts";
-import { type ExtraMount, type Listing, listingForm, type MountState } from "./state.ts";
+import type { ExtraMount, MountState } from "./state.ts";
 import type { Step } from "./step.ts";
 
 export interface MountRoundDeps {

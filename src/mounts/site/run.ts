@@ -78,7 +78,7 @@ export function beginRun(
     isOver: false,
     error: "",
     // The site has normalised the values of an earlier run in the meantime.
-    hasPushed: state.unread && (state.phase === "" || state.phase === "mount"),
+    hasPushed: state.unconfirmed && (state.phase === "" || state.phase === "mount"),
     hasCreated: false,
     savedAt: undefined,
     left: NONE_LEFT,
@@ -178,7 +178,7 @@ export function planUpdate(run: Run, compared: Compared, { hash }: RunDeps): Upd
   const { wanted, state } = run;
   const { row, addition, difference, secrets } = compared;
   if (wanted === undefined) {
-    const before = { ...state, unread: true };
+    const before = { ...state, unconfirmed: true };
     const after: MountState = { ...before, sent: 0, phase: "delete" };
     const { changesItems } = run;
     const disabled = { ...row, disabled: true };
@@ -195,7 +195,7 @@ export function planUpdate(run: Run, compared: Compared, { hash }: RunDeps): Upd
   const settled: Partial<MountState> = isDue ? { credential, before: "" } : {};
   const before: MountState = {
     ...state,
-    unread: true,
+    unconfirmed: true,
     ...(sendsCredential ? { before: learnedHash(row, addition, hash) } : settled),
   };
   const after: MountState = { ...before, ...settled, sent: wanted.revision, phase: "mount" };
@@ -292,8 +292,8 @@ export function afterFailure(
 
 /** The end of a mount, successful or not: the driver has written the row that was read. */
 function mounted(run: Run, step: Step): Run {
-  if (step !== "create") return { ...run, isFresh: true, hasPushed: run.state.unread };
-  const state: MountState = { ...run.state, phase: "mount", unread: true };
+  if (step !== "create") return { ...run, isFresh: true, hasPushed: run.state.unconfirmed };
+  const state: MountState = { ...run.state, phase: "mount", unconfirmed: true };
   return { ...run, isFresh: true, hasCreated: true, hasPushed: true, state };
 }
 

@@ -5,9 +5,11 @@ import { NEW_SITE_RECORDS, type SiteRecords } from "../../sync/site-records.ts";
 import { MOUNT_LIMIT } from "./client.ts";
 
 /**
- * Work in progress on a mount of a site; empty: none. Stored before the first call.
- * `mount`: the site has the whole row, and its driver may still be starting. `gone`: deleted; the row of
- * a hanging mount may come back.
+ * Work in progress on a mount of a site, stored before its first call.
+ * - empty: none.
+ * - `create`, `change`, `delete`: these calls may have been made.
+ * - `mount`: the site has the whole row, and its driver may still be starting.
+ * - `gone`: the row was deleted; that of a hanging mount may come back.
  */
 type Phase = "" | "create" | "change" | "mount" | "delete" | "gone";
 
@@ -35,20 +37,20 @@ export interface MountState {
   readonly applied: number;
   /** Revision of the last attempt, with or without success. */
   readonly tried: number;
-  /** Revision of the learned items that were sent, or that the site had at first contact. */
+  /** Revision of the learned items (values that servers refresh, such as tokens) that were sent, or that the site had at first contact. */
   readonly credential: number;
   /** Revision of the secrets that were last sent. */
   readonly sent: number;
-  /** Hash of the site's learned items before an unconfirmed push of new ones. */
+  /** Hash of the site's learned items before an unconfirmed push of new ones; empty: none. */
   readonly before: string;
-  /** By item or member. */
+  /** Values by item or member that the site stores in another form. */
   readonly rewritten: Readonly<Record<string, Rewritten>>;
   /** Values by item or member that the last push has not explained (`originOf` in `own-form.ts`). */
   readonly unexplained: Readonly<Record<string, Rewritten>>;
   /** Content by item, when both sides were last equal: `sent` is Mooring's, `got` the site's. */
   readonly content: Readonly<Record<string, Rewritten>>;
-  /** Whether the driver has not yet normalised the result of a push. */
-  readonly unread: boolean;
+  /** Whether the last push was not compared with the row since the driver has normalised it. */
+  readonly unconfirmed: boolean;
   /** Names of items and members that differ. */
   readonly differs: readonly string[];
   /** The row's status without secrets, first line. */
@@ -59,9 +61,11 @@ export interface MountState {
   readonly absent: boolean;
   /** Error, or a stuck state with its remedy; empty: none. */
   readonly error: Text;
+  /** Number of consecutive failures. */
   readonly failures: number;
+  /** Time of the next attempt after a failure, in milliseconds since 1970 UTC; 0: none. */
   readonly nextTry: number;
-  /** Times of recent corrections of drift. */
+  /** Times of recent corrections of changes by other clients, in milliseconds since 1970 UTC. */
   readonly corrections: readonly number[];
 }
 
@@ -80,7 +84,7 @@ export const NEW_MOUNT: MountState = Object.freeze({
   rewritten: {},
   unexplained: {},
   content: {},
-  unread: false,
+  unconfirmed: false,
   differs: [],
   status: "",
   statusSince: 0,
@@ -138,46 +142,6 @@ export function statusSeen(
 ): Pick<MountState, "status" | "statusSince"> {
   const isSame = before.status === status && before.statusSince > 0;
   return { status, statusSince: isSame ? before.statusSince : time };
-}
-
-/** Last listing of a mount at its provider: by a test of a user, or by a probe. */
-export interface Listing {
-  /** Identifies the row that was listed (`listingForm`). */
-  readonly form: string;
-  readonly driver: string;
-  /** Milliseconds since 1970 UTC. */
-  readonly at: number;
-  /** Time of the first listing in a row with the same result: all worked, or all failed. */
-  readonly since: number;
-  /** First line of the server's message without secrets; empty: it worked. */
-  readonly error: string;
-  /** Class of the error (`src/incidents/incident.ts`); empty: it worked. */
-  readonly class: string;
-  /** Number of listings in a row that failed. */
-  readonly failures: number;
-}
-
-/** Identifies a user's version of a row: servers write tokens back without changing `modified`. */
-export function listingForm(row: {
-  readonly id: number;
-  readonly driver: string;
-  readonly [member: string]: unknown;
-}): string {
-  return JSON.stringify([row.id, row.driver, row["modified"]]);
-}
-
-/** The listing after another one. */
-export function nextListing(
-  before: Listing | undefined,
-  now: Pick<Listing, "form" | "driver" | "at" | "error" | "class">,
-): Listing {
-  const last = before?.form === now.form ? before : undefined;
-  const isSame = last !== undefined && (last.error === "") === (now.error === "");
-  return {
-    ...now,
-    since: isSame ? Math.min(last.since, now.at) : now.at,
-    failures: now.error === "" ? 0 : (last?.failures ?? 0) + 1,
-  };
 }
 
 /** A mount of a site that Mooring does not have. */

@@ -6,17 +6,11 @@ import type { Site } from "../../sites/site.ts";
 import { createRecordSync, type RecordSync } from "../../sync/record-sync.ts";
 import type { Sync } from "../../sync/sync.ts";
 import { createStorageClient, MOUNT_LIMIT } from "./client.ts";
+import { type Listing, listingForm, nextListing } from "./last-listing.ts";
 import type { MountRegistry } from "./registry.ts";
 import { type MountRound, runMountRound } from "./round.ts";
 import type { StorageRow, WantedMount } from "./row.ts";
-import {
-  isWaiting,
-  type Listing,
-  listingForm,
-  type MountState,
-  nextListing,
-  type SiteMounts,
-} from "./state.ts";
+import { isWaiting, type MountState, type SiteMounts } from "./state.ts";
 
 /** Interval of reading a site's mounts while no work is pending, in milliseconds. */
 const READ_INTERVAL = 60_000;

@@ -113,7 +113,7 @@ test.each<
     "create",
     row({ id: 9 }),
     "confirm",
-    { id: 9, phase: "mount", unread: true },
+    { id: 9, phase: "mount", unconfirmed: true },
   ],
   ["a creation that it does not list", "create", undefined, "end"],
   ["a mount that has ended", "enable", row(), "end"],
@@ -255,7 +255,7 @@ test("an update has the whole row that was read just before (traps 2 and 3)", ()
     disabled: true,
     addition: '{"root_folder_path":"/srv/new","own":1}',
   });
-  expect(update).toMatchObject({ before: { unread: true }, after: { sent: 2, phase: "mount" } });
+  expect(update).toMatchObject({ before: { unconfirmed: true }, after: { sent: 2, phase: "mount" } });
 });
 
 test("the work in progress is stored before the first call, once", () => {
