@@ -17,19 +17,22 @@ import type { RecordResult } from "../history/record-result.ts";
 import { invalid } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import type { RecordEtag } from "../records/etag.ts";
-import { secretSubject } from "../records/subject.ts";
 import { MASK } from "../settings/value.ts";
 import { overridesByName, siteNamesOf } from "../sites/site-choice.ts";
 import { choiceFromProto, choiceToProto } from "../sites/site-choice-message.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import type { MountInput } from "./input.ts";
-import { SITE_MOUNTS } from "./kind.ts";
 import { type Mount, missingFields, type Values } from "./mount.ts";
 import { isSecretItem } from "./secret-item.ts";
 import type { Status } from "./status.ts";
 import type { TestResult } from "./test.ts";
 
-/** @param at index of the mount in the request. @throws INVALID_ARGUMENT. */
+/**
+ * Converts a mount of a request to input.
+ *
+ * @param at index of the mount in the request.
+ * @throws INVALID_ARGUMENT for an unknown content.
+ */
 export function inputFromProto(input: MountInputMessage, at: number): MountInput {
   const { name, mountPath, driver, config, members, disabled, sites, overrides, content } = input;
   if (MountContent[content] === undefined)
@@ -47,12 +50,7 @@ export function inputFromProto(input: MountInputMessage, at: number): MountInput
     members,
     disabled,
     sites: sites && choiceFromProto(sites, `mounts[${at}].sites`),
-    content:
-      content === MountContent.UNSPECIFIED
-        ? undefined
-        : content === MountContent.OVERWRITE
-          ? "overwrite"
-          : "adopt",
+    content: contentFromProto(content),
     ...(Object.keys(overrides).length > 0 && {
       overrides: Object.fromEntries(
         Object.entries(overrides).map(([site, override]) => [
@@ -69,6 +67,13 @@ export function inputFromProto(input: MountInputMessage, at: number): MountInput
   };
 }
 
+/**
+ * Converts a mount to a message.
+ *
+ * @param driver undefined: unknown; all items count as secrets.
+ * @param options.reveals whether secrets are in the clear.
+ * @param options.say text in the language of the caller.
+ */
 export function mountToProto(
   mount: Mount,
   statuses: readonly Status[],
@@ -86,6 +91,7 @@ export function mountToProto(
   },
 ): MountMessage {
   const { name, path, disabled, revision } = mount;
+  /** Values with secrets masked, unless they are revealed. */
   const show = (items: Values): JsonObject =>
     Object.fromEntries(
       Object.entries(items).map(([item, value]): [string, JsonValue] => [
@@ -107,7 +113,7 @@ export function mountToProto(
         { mountPath: own, config: show(items), members: { ...members } },
       ]),
     ),
-    content: mount.content === "adopt" ? MountContent.ADOPT : MountContent.OVERWRITE,
+    content: contentToProto(mount.content),
     revision: BigInt(revision),
     etag: etagOf(mount),
     missing: missingFields(mount, names),
@@ -146,27 +152,19 @@ export function testToProto(
   });
 }
 
-function timeToProto(time: number) {
-  return time > 0 ? timestampFromMs(time) : undefined;
+/** @returns undefined for `UNSPECIFIED`. */
+function contentFromProto(content: MountContent): Mount["content"] | undefined {
+  if (content === MountContent.UNSPECIFIED) return undefined;
+  return content === MountContent.OVERWRITE ? "overwrite" : "adopt";
 }
 
-/** Names of a mount's secrets in the audit. */
-export function secretKeys(
-  mount: Mount,
-  driverOf: (name: string) => DriverInfo | undefined,
-  names: SiteNames,
-): readonly string[] {
-  const driver = driverOf(mount.driver);
-  const keys = (items: Values, site?: string): string[] =>
-    Object.entries(items).flatMap(([item, value]) =>
-      value !== "" && isSecretItem(driver, item)
-        ? [secretSubject(SITE_MOUNTS, mount.name, item, site)]
-        : [],
-    );
-  return [
-    ...keys(mount.items),
-    ...overridesByName(mount, names).flatMap(([site, { items }]) => keys(items, site)),
-  ];
+function contentToProto(content: Mount["content"]): MountContent {
+  return content === "adopt" ? MountContent.ADOPT : MountContent.OVERWRITE;
+}
+
+/** @param time 0: none. */
+function timeToProto(time: number) {
+  return time > 0 ? timestampFromMs(time) : undefined;
 }
 
 /** Converts the result of a change for one mount. */

@@ -7,11 +7,14 @@ import type { PendingSites } from "../history/pending-site.ts";
 import type { Language, Translate } from "../messages/language.ts";
 import { createSayIn } from "../messages/localize.ts";
 import { createChangeReply, createRevealing } from "../records/reply.ts";
+import { secretSubject } from "../records/subject.ts";
+import { overridesByName } from "../sites/site-choice.ts";
 import type { SiteNames } from "../sites/site-names.ts";
 import { SITE_MOUNTS } from "./kind.ts";
-import { mountToProto, resultToProto, secretKeys } from "./message.ts";
-import type { Mount } from "./mount.ts";
+import { mountToProto, resultToProto } from "./message.ts";
+import type { Mount, Values } from "./mount.ts";
 import type { MountService } from "./mount-service.ts";
+import { isSecretItem } from "./secret-item.ts";
 
 /** Data of the messages besides mounts. */
 export interface MountSource {
@@ -50,9 +53,28 @@ export function createMountReply(
       mounts.nameOf(name, grantOf(context)),
     ...createRevealing(
       SITE_MOUNTS,
-      (mount: Mount) => secretKeys(mount, driverOf, siteNames()),
+      (mount: Mount) => secretSubjects(mount, driverOf, siteNames()),
       audit,
     ),
     ...createChangeReply(SITE_MOUNTS, { saved: mounts.saved, pendingSites, sayIn, resultToProto }),
   };
+}
+
+/** Names of a mount's secrets in the audit. */
+function secretSubjects(
+  mount: Mount,
+  driverOf: (name: string) => DriverInfo | undefined,
+  names: SiteNames,
+): readonly string[] {
+  const driver = driverOf(mount.driver);
+  const subjectsOf = (items: Values, site?: string): string[] =>
+    Object.entries(items).flatMap(([item, value]) =>
+      value !== "" && isSecretItem(driver, item)
+        ? [secretSubject(SITE_MOUNTS, mount.name, item, site)]
+        : [],
+    );
+  return [
+    ...subjectsOf(mount.items),
+    ...overridesByName(mount, names).flatMap(([site, { items }]) => subjectsOf(items, site)),
+  ];
 }

@@ -79,39 +79,51 @@ function isCall(action: Exclude<Next["do"], "end">): action is Step {
   return action !== "read" && action !== "confirm";
 }
 
+/** @param compared undefined: there is no row, or its configuration can't be read. */
 async function perform(
   action: Exclude<Next["do"], "end">,
   run: Run,
   compared: Compared | undefined,
   deps: ApplyDeps,
 ): Promise<Run> {
+  if (action === "read") return afterRead(run, await deps.client.get(run.row?.id ?? 0));
   if (action === "confirm")
     return compared === undefined ? run : afterConfirmation(run, compared, deps);
-  if (action === "read") return afterRead(run, await deps.client.get(run.row?.id ?? 0));
+  return performCall(action, run, compared, deps);
+}
+
+/** Makes a call that changes the site, and reads the row back. */
+async function performCall(
+  step: Step,
+  begun: Run,
+  compared: Compared | undefined,
+  deps: ApplyDeps,
+): Promise<Run> {
   const { client, now } = deps;
-  const secrets = secretsOf(run.wanted, run.row, deps);
-  let done = await stored(run, stateBefore(run, action, now()), deps);
-  const update = action === "update" ? compared && planUpdate(done, compared, deps) : undefined;
+  const secrets = secretsOf(begun.wanted, begun.row, deps);
+  let run = await stored(begun, stateBefore(begun, step, now()), deps);
+  const update = step === "update" ? compared && planUpdate(run, compared, deps) : undefined;
   if (update !== undefined)
-    done = { ...(await stored(done, update.before, deps)), changesItems: update.changesItems };
+    run = { ...(await stored(run, update.before, deps)), changesItems: update.changesItems };
   try {
-    await call(action, done, update, secrets, deps);
-    if (update !== undefined) done = { ...done, state: update.after };
+    await call(step, run, update, secrets, deps);
+    if (update !== undefined) run = { ...run, state: update.after };
     if (update?.sendsCredential === true) await deps.persist(update.after);
-    const row = await readBack(action, done, client);
-    if (update !== undefined) done = afterUpdate(done, row, deps);
-    done = afterCall(done, action, row, now());
+    const row = await readBack(step, run, client);
+    if (update !== undefined) run = afterUpdate(run, row, deps);
+    run = afterCall(run, step, row, now());
   } catch (failure) {
     const failed = failedCall(failure, secrets);
     if (failed === undefined) throw failure;
-    done = await stored(done, stateAfterFailure(done, action, failed, now()), deps);
-    return afterFailure(done, action, failed, await readBack(action, done, client), now());
+    run = await stored(run, stateAfterFailure(run, step, failed, now()), deps);
+    return afterFailure(run, step, failed, await readBack(step, run, client), now());
   }
-  if (action === "enable" && done.changesItems && done.row?.status === "work")
-    await refreshListing(client, done.row.mount_path);
-  return done;
+  if (step === "enable" && run.changesItems && run.row?.status === "work")
+    await refreshListing(client, run.row.mount_path);
+  return run;
 }
 
+/** @param update the planned update; undefined for other steps. */
 async function call(
   step: Step,
   { wanted, row }: Run,
@@ -123,10 +135,12 @@ async function call(
     if (wanted !== undefined) await client.create(newRow(wanted, driverOf(wanted.driver)), secrets);
   } else if (step === "update") {
     if (update !== undefined) await client.update(update.row, secrets);
-  } else await client.act(step, row?.id ?? 0, secrets);
+  } else {
+    await client.act(step, row?.id ?? 0, secrets);
+  }
 }
 
-/** Stores the state of a run, if it is another one. */
+/** The run with another state, which is stored first; the run itself if the state is the same. */
 async function stored(run: Run, state: MountState, { persist }: ApplyDeps): Promise<Run> {
   if (state === run.state) return run;
   await persist(state);
@@ -144,7 +158,11 @@ async function readBack(
   return (await client.list()).find((row) => row.mount_path === path);
 }
 
-/** @returns undefined when the run can't continue: the site is not reached. */
+/**
+ * A failure as the functions of a run take it.
+ *
+ * @returns undefined when the run can't continue: the site is not reached.
+ */
 function failedCall(failure: unknown, secrets: readonly string[]): FailedCall | undefined {
   if (!(failure instanceof SiteFailure)) return undefined;
   const refusal = refusalOf(failure);
@@ -158,7 +176,7 @@ function failedCall(failure: unknown, secrets: readonly string[]): FailedCall | 
   };
 }
 
-/** Servers cache listings across a change of root or account. */
+/** Lists a mount anew: servers keep cached listings when its root or account changes. */
 async function refreshListing(client: StorageClient, path: string): Promise<void> {
   await client.refresh(path).catch((failure: unknown) => {
     // The mount exists; its probes check whether it can be listed.
