@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { classify } from "../../src/incidents/incident.ts";
 import { Probes } from "../../src/incidents/probe.ts";
+import { type Listing, listingForm, nextListing } from "../../src/mounts/site/last-listing.ts";
 import { createLister } from "../../src/mounts/site/listing.ts";
 import type { StorageRow } from "../../src/mounts/site/row.ts";
-import { type Listing, listingForm, nextListing } from "../../src/mounts/site/last-listing.ts";
 import type { Site } from "../../src/sites/site.ts";
 import { createSiteClient } from "../../src/sync/client.ts";
 import { driverByName } from "../mounts/site/desk.ts";

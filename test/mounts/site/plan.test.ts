@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { type Listing, listingForm } from "../../../src/mounts/site/last-listing.ts";
 import { GONE, identify, type Job, type PlanFacts, planOf } from "../../../src/mounts/site/plan.ts";
 import type { StorageRow } from "../../../src/mounts/site/row.ts";
 import { type MountState, NEW_MOUNT } from "../../../src/mounts/site/state.ts";
-import { type Listing, listingForm } from "../../../src/mounts/site/last-listing.ts";
 import { driverByName, hash, mount, storageRow as row } from "./desk.ts";
 
 const NOW = 10_000_000;

@@ -255,7 +255,10 @@ test("an update has the whole row that was read just before (traps 2 and 3)", ()
     disabled: true,
     addition: '{"root_folder_path":"/srv/new","own":1}',
   });
-  expect(update).toMatchObject({ before: { unconfirmed: true }, after: { sent: 2, phase: "mount" } });
+  expect(update).toMatchObject({
+    before: { unconfirmed: true },
+    after: { sent: 2, phase: "mount" },
+  });
 });
 
 test("the work in progress is stored before the first call, once", () => {
