@@ -183,6 +183,7 @@ describe("mounts", () => {
     expect(inside(change(null, paths("/a")))).toBe(true);
     expect(inside(change(paths("/a/b"), paths("/a/c")))).toBe(true);
     expect(inside(change(paths("/a/b"), paths("/b")))).toBe(false);
+    expect(inside(change(paths("/b"), paths("/a/b")))).toBe(false);
     expect(inside(change(paths("/b"), null))).toBe(false);
     expect(reader([]).canReadChange(change(null, null))).toBe(true);
     expect(reader([], ["history:read"]).canReadChange(change(null, paths("/a")))).toBe(false);

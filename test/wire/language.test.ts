@@ -46,23 +46,16 @@ async function readTitle(path: string, headers: Record<string, string>) {
 const TITLE = "/api/admin/setting/get?key=site_title";
 
 describe("over REST", () => {
-  test("texts are in the language of the browser, with Content-Language", async () => {
-    const { data, headers } = await readTitle(TITLE, chinese);
-    expect(data.label).toBe("站点名称");
-    expect(headers).toMatchObject({ "content-language": "zh-CN", vary: "Accept-Language" });
-  });
-
-  test("a request without a supported language is answered in English", async () => {
-    for (const headers of [{}, { "accept-language": "tlh, de;q=0.5" }]) {
-      const { data, headers: replyHeaders } = await readTitle(TITLE, headers);
-      expect(data.label).toBe("Site title");
-      expect(replyHeaders).toMatchObject({ "content-language": "en", vary: "Accept-Language" });
-    }
-  });
-
-  test("hl precedes the header", async () => {
-    expect((await readTitle(`${TITLE}&hl=zh-CN`, {})).data.label).toBe("站点名称");
-    expect((await readTitle(`${TITLE}&hl=en`, chinese)).data.label).toBe("Site title");
+  // Every header: test/messages/language.test.ts.
+  test.each<[query: string, headers: Record<string, string>, language: string, label: string]>([
+    ["", chinese, "zh-CN", "站点名称"],
+    ["", { "accept-language": "tlh, de;q=0.5" }, "en", "Site title"],
+    ["&hl=zh-CN", {}, "zh-CN", "站点名称"],
+    ["&hl=en", chinese, "en", "Site title"],
+  ])("with %j and %j texts are in %s, with Content-Language", async (query, sent, hl, label) => {
+    const { data, headers } = await readTitle(TITLE + query, sent);
+    expect(data.label).toBe(label);
+    expect(headers).toMatchObject({ "content-language": hl, vary: "Accept-Language" });
   });
 
   test("each language has its own entity tag, in every coding", async () => {

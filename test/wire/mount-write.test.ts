@@ -239,19 +239,6 @@ test("a token with limits has the history of the mounts at its paths, and no oth
   await mounts.deleteMounts({ names: ["ours", "theirs"] });
 });
 
-test("the binary and the JSON form of a save are the same mount", async () => {
-  const client = as(service.port).mounts;
-  const headers = { authorization: TOKEN };
-  await client.saveMounts({ mounts: [local("first", "/first")] });
-  const reply = await fetch(`http://127.0.0.1:${service.port}/mooring.v1.MountService/SaveMounts`, {
-    method: "POST",
-    headers: { ...headers, "content-type": "application/json" },
-    body: JSON.stringify({ mounts: [{ ...local("first", "/first") }] }),
-  });
-  expect(await reply.json()).toMatchObject({ results: [{ outcome: "unchanged" }] });
-  await client.deleteMounts({ names: ["first"] });
-});
-
 test("concurrent imports give each new path its own name; a row that repeats a mount is skipped", async () => {
   const { backup, mounts: client } = as(service.port);
   const row = (path: string) => ({ mount_path: path, driver: "Local" });
