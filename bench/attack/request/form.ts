@@ -108,7 +108,7 @@ function fieldForms(desc: DescMessage, depth = 0): readonly FieldForm[] {
       const at = (kind: Kind, value: (size: Size) => unknown): FieldForm => ({
         path: field.name,
         kind,
-        fill: (size) => ({ [memberOf(field)]: setIn(field, value(size)) }),
+        fill: (size) => membersOf(field, value(size)),
       });
       const both = (value: (kind: Kind, size: Size) => unknown): readonly FieldForm[] =>
         (["largest", "repetitive"] as const).map((kind) => at(kind, (size) => value(kind, size)));
@@ -117,8 +117,8 @@ function fieldForms(desc: DescMessage, depth = 0): readonly FieldForm[] {
       if (field.fieldKind === "enum")
         return [at("extreme", () => field.enum.values.at(-1)?.number)];
       if (field.fieldKind === "scalar")
-        return isText(field.scalar)
-          ? both((kind, size) => scalar(field.scalar, kind, size))
+        return field.scalar === ScalarType.STRING
+          ? both(text)
           : [at("extreme", () => extreme(`${desc.typeName}.${field.name}`, field.scalar))];
       if (field.message.typeName === "google.protobuf.Struct")
         return both((kind, size) => struct(desc, kind, size));
@@ -126,20 +126,16 @@ function fieldForms(desc: DescMessage, depth = 0): readonly FieldForm[] {
       return fieldForms(field.message, depth + 1).map(({ path, kind, fill }) => ({
         path: `${field.name}.${path}`,
         kind,
-        fill: (size) => ({
-          [memberOf(field)]: setIn(field, withUsual(field.message, fill(size))),
-        }),
+        fill: (size) => membersOf(field, withUsual(field.message, fill(size))),
       }));
     });
 }
 
-/** Member of a message object for a field; a oneof is one member. */
-function memberOf(field: DescField): string {
-  return field.oneof?.localName ?? field.localName;
-}
-
-function setIn(field: DescField, value: unknown): unknown {
-  return field.oneof === undefined ? value : { case: field.localName, value };
+/** Members of a message with a value of a field; a oneof is one member. */
+function membersOf({ localName, oneof }: DescField, value: unknown): Members {
+  return oneof === undefined
+    ? { [localName]: value }
+    : { [oneof.localName]: { case: localName, value } };
 }
 
 function withUsual(desc: DescMessage, members: Members): Message {
@@ -152,10 +148,6 @@ function withUsual(desc: DescMessage, members: Members): Message {
   });
   const all = { ...Object.fromEntries(usual), ...members };
   return create(desc, all as MessageInitShape<DescMessage>);
-}
-
-function isText(type: ScalarType): boolean {
-  return type === ScalarType.STRING || type === ScalarType.BYTES;
 }
 
 /** Largest values of the scalar types in the contract. */
@@ -185,11 +177,6 @@ function text(kind: Kind, size: Size): string {
   return kind === "largest" ? "k".repeat(size.text) : "a*".repeat(size.text / 2);
 }
 
-function scalar(type: ScalarType, kind: Kind, size: Size): unknown {
-  if (type === ScalarType.STRING) return text(kind, size);
-  return new Uint8Array(size.text).fill(kind === "largest" ? 0x6b : 0);
-}
-
 /** Text of an element: different for each, or the name of an existing object. */
 function element(kind: Kind, at: number): string {
   return kind === "largest" ? `key-${at}` : "attack_0";
@@ -200,7 +187,7 @@ function list(field: DescField & { fieldKind: "list" }, kind: Kind, size: Size):
   const make = (at: number): unknown => {
     if (listKind === "enum") return field.enum.values.at(-1)?.number;
     if (listKind === "message") return listed(field.message, kind, at);
-    if (isText(field.scalar)) return element(kind, at);
+    if (field.scalar === ScalarType.STRING) return element(kind, at);
     return kind === "largest" ? at : 0;
   };
   return Array.from({ length: size.elements }, (_, at) => make(at));
