@@ -1,6 +1,5 @@
 // Builds mooring-client-VERSION.tgz: the contract for TypeScript and JavaScript.
-import { copyFileSync, cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { stripTypeScriptTypes } from "node:module";
+import { copyFileSync, cpSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { modules, readManifest, root, run } from "./step.ts";
 
@@ -15,13 +14,7 @@ const TRANSPORTS = ["@connectrpc/connect-node", "@connectrpc/connect-web"];
 export function makeClientPackage(target: string): void {
   const folder = join(target, "client-package");
   rmSync(folder, { recursive: true, force: true });
-  const client = join(root, "src/client");
-  run("tsc", ["-p", join(client, "tsconfig.json"), "--outDir", folder], root);
-  for (const file of globSync("*.ts", { cwd: client })) {
-    const code = stripTypeScriptTypes(readFileSync(join(client, file), "utf8"));
-    const imports = code.replace(/(from "\.[^"]*)\.ts"/g, '$1.js"');
-    writeFileSync(join(folder, "src/client", file.replace(/\.ts$/, ".js")), imports);
-  }
+  run("tsc", ["-p", join(root, "src/client/tsconfig.json"), "--outDir", folder], root);
   for (const part of ["google", "mooring"])
     cpSync(join(root, "gen", part), join(folder, "gen", part), { recursive: true });
   for (const paper of ["src/client/README.md", "LICENSE"])

@@ -64,53 +64,39 @@ export function siteContent(root: string): SiteContent {
     const resolve = resolverOf(file, places);
     return { path: rootOf(language), language, text, title: "Mooring", resolve };
   });
-  const generated = LANGUAGES.map((language) => ({
-    language,
-    drivers: driverPages(language),
-    settings: settingPages(language),
-  }));
   const decisions = decisionList(root, files);
-  const contents = generated.map(({ language, drivers, settings }): [Language, Contents] => {
-    const at = rootOf(language).slice(1);
-    const own = written.filter((page) => page.language === language);
-    return [
-      language,
-      {
-        pages: Object.fromEntries(
-          own.map(({ path, text: page }) => [path.slice(1 + at.length), headingOf(page)]),
-        ),
-        drivers: linksOf(drivers, language),
-        settings: linksOf(settings, language),
-        decisions,
-      },
-    ];
+  const parts = LANGUAGES.map((language) => {
+    const place = rootOf(language);
+    const inSite = (pages: readonly Page[]): SourcePage[] =>
+      pages.map(({ path, title, text }) => ({ path: place + path, language, text, title }));
+    const drivers = inSite(driverPages(language));
+    const settings = inSite(settingPages(language));
+    const titles = written
+      .filter((page) => page.language === language)
+      .map(({ path, text }) => [path.slice(place.length), headingOf(text)]);
+    const contents: Contents = {
+      pages: Object.fromEntries(titles),
+      drivers: linksOf(drivers),
+      settings: linksOf(settings),
+      decisions,
+    };
+    return { language, pages: [...drivers, ...settings], contents };
   });
+  const images = globSync("docs/**/*.{png,svg}", { cwd: root });
   return {
-    pages: [
-      ...first,
-      ...written,
-      decisionPage(decisions),
-      ...generated.flatMap(({ language, drivers, settings }) =>
-        [...drivers, ...settings].map((page) => sourceOf(page, language)),
-      ),
-    ],
+    pages: [...first, ...written, decisionPage(decisions), ...parts.flatMap(({ pages }) => pages)],
     images: Object.fromEntries(
-      globSync("docs/**/*.{png,svg}", { cwd: root }).map((image) => [
-        image.slice("docs".length),
-        join(root, image),
-      ]),
+      images.map((image) => [image.slice("docs".length), join(root, image)]),
     ),
-    contents: Object.fromEntries(contents) as Record<Language, Contents>,
+    contents: Object.fromEntries(
+      parts.map(({ language, contents }) => [language, contents]),
+    ) as Record<Language, Contents>,
   };
 }
 
-function sourceOf({ path, title, text }: Page, language: Language): SourcePage {
-  return { path: rootOf(language) + path, language, text, title };
-}
-
 /** Links to all pages but the first, which is their list. */
-function linksOf(pages: readonly Page[], language: Language): Link[] {
-  return pages.slice(1).map(({ path, title }) => ({ text: title, path: rootOf(language) + path }));
+function linksOf(pages: readonly SourcePage[]): Link[] {
+  return pages.slice(1).map(({ title = "", path }) => ({ text: title, path }));
 }
 
 function decisionPage(decisions: readonly Link[]): SourcePage {

@@ -206,6 +206,16 @@ describe("the client's package", () => {
       encoding: "utf8",
     });
     expect(installed.status, installed.stderr).toBe(0);
+    // All of its modules have what they import; web.js needs the package of another transport.
+    const modules = globSync("node_modules/mooring-client/src/**/*.js", { cwd: folder });
+    const imports = modules
+      .filter((module) => !module.endsWith("/web.js"))
+      .map((module) => `await import("./${module}");`);
+    const loaded = spawnSync(process.execPath, ["--input-type=module", "-e", imports.join("")], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    expect(loaded.status, loaded.stderr).toBe(0);
     const example = readFileSync(join(ROOT, "examples/node/save.ts"), "utf8");
     writeFileSync(
       join(folder, "example.ts"),
