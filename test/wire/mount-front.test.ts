@@ -3,16 +3,12 @@ import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { as } from "./access-client.ts";
 import { stateOf } from "./following.ts";
-import { startService } from "./service.ts";
+import { callPage, startInFrontOf } from "./upstream.ts";
 
 const site = startedForAll(startWholeSite);
 const service = startedForAll(async () => {
-  await post(site.url, "create", mount("/old", "/srv/old"), site.token());
-  return startService({
-    env: { MOORING_UPSTREAM: site.url, MOORING_UPSTREAM_TOKEN: site.token() },
-    siteTimes: { tick: 30, read: 60 },
-    mountTimes: { tick: 30, read: 60 },
-  });
+  await callPage(site.url, "storage/create", mount("/old", "/srv/old"), site.token());
+  return startInFrontOf(site);
 });
 const admin = startedForAll(() => as(service.port));
 
@@ -31,20 +27,10 @@ const mount = (path: string, root: string) => ({
   addition: JSON.stringify({ root_folder_path: root }),
 });
 
-async function post(origin: string, call: string, body: object | string, token: string) {
-  const isQuery = typeof body === "string";
-  const reply = await fetch(`${origin}/api/admin/storage/${call}${isQuery ? `?id=${body}` : ""}`, {
-    method: "POST",
-    headers: { authorization: token, "content-type": "application/json" },
-    ...(isQuery ? {} : { body: JSON.stringify(body) }),
-  });
-  return (await reply.json()) as { code: number; data: { id: number } | null };
-}
-
 const names = async () => (await admin.mounts.listMounts({})).mounts.map(({ name }) => name);
-const front = () => `http://127.0.0.1:${service.port}`;
 /** The server's permanent token is an admin of it. */
-const through = (call: string, body: object | string) => post(front(), call, body, site.token());
+const through = (call: string, body: object | string) =>
+  callPage(`http://127.0.0.1:${service.port}`, `storage/${call}`, body, site.token());
 
 test("changes on the server's own pages are passed on, and only the server's until its mounts were adopted", async () => {
   expect(await through("create", mount("/first", "/srv/first"))).toMatchObject({ code: 200 });

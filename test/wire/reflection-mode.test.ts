@@ -1,21 +1,11 @@
-import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
-import { ServerReflectionRequestSchema } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { startedForAll } from "../started.ts";
 import { enveloped } from "./raw/cuttable.ts";
+import { question } from "./raw/reflection.ts";
 import { type Answer, askHttp2, saying, textOf } from "./raw/refusal.ts";
 import { startService, TOKEN } from "./service.ts";
 
-const question = enveloped(
-  Buffer.from(
-    toBinary(
-      ServerReflectionRequestSchema,
-      create(ServerReflectionRequestSchema, {
-        messageRequest: { case: "listServices", value: "" },
-      }),
-    ),
-  ),
-);
+const listing = question({ case: "listServices", value: "" });
 
 /** Every kind of reflection call, and whether gRPC has its own port. */
 const ways = [
@@ -45,7 +35,7 @@ describe.each(ways)("reflection over %s", (_name, type, version, alone) => {
     return askHttp2(type === "grpc" ? grpcPort : port, { ...all, ...headers }, body);
   };
   const requestBytes = (): Buffer =>
-    type.endsWith("json") ? enveloped(Buffer.from('{"listServices":""}')) : question;
+    type.endsWith("json") ? enveloped(Buffer.from('{"listServices":""}')) : listing;
 
   test("answers every client when it is public", async () => {
     expect((await ask("on")).text).toContain("mooring.v1.SettingService");

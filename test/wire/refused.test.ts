@@ -5,6 +5,7 @@ import { startedForAll } from "../started.ts";
 import { enveloped } from "./raw/cuttable.ts";
 import { FRAME, framesOf, RawHttp2 } from "./raw/http2.ts";
 import { dial } from "./raw/line.ts";
+import { REFLECTION } from "./raw/reflection.ts";
 import { askHttp2, saying, textOf } from "./raw/refusal.ts";
 import { startService, TOKEN } from "./service.ts";
 
@@ -79,7 +80,6 @@ describe("a request with a gRPC content type", () => {
 });
 
 const GRPC = "application/grpc";
-const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 
 describe("a message in its envelope", () => {
   const kinds = [

@@ -2,16 +2,12 @@ import { beforeAll, expect, test, vi } from "vitest";
 import { startWholeSite } from "../mounts/whole-site.ts";
 import { startedForAll } from "../started.ts";
 import { as } from "./access-client.ts";
-import { startService } from "./service.ts";
+import { callPage, startInFrontOf } from "./upstream.ts";
 
 const site = startedForAll(startWholeSite);
 const service = startedForAll(async () => {
   site.settings.rules.put({ path: "/old", password: "old-password" });
-  return startService({
-    env: { MOORING_UPSTREAM: site.url, MOORING_UPSTREAM_TOKEN: site.token() },
-    siteTimes: { tick: 30, read: 60 },
-    mountTimes: { tick: 30, read: 60 },
-  });
+  return startInFrontOf(site);
 });
 const admin = startedForAll(() => as(service.port));
 
@@ -23,17 +19,9 @@ beforeAll(async () => {
   );
 });
 
-/** A call of the server's own page, through the front. The permanent token is an admin of it. */
-async function through(call: string, body: object | string): Promise<{ code: number }> {
-  const isQuery = typeof body === "string";
-  const origin = `http://127.0.0.1:${service.port}`;
-  const reply = await fetch(`${origin}/api/admin/meta/${call}${isQuery ? `?id=${body}` : ""}`, {
-    method: "POST",
-    headers: { authorization: site.token(), "content-type": "application/json" },
-    ...(isQuery ? {} : { body: JSON.stringify(body) }),
-  });
-  return (await reply.json()) as { code: number };
-}
+/** The server's permanent token is an admin of it. */
+const through = (call: string, body: object | string) =>
+  callPage(`http://127.0.0.1:${service.port}`, `meta/${call}`, body, site.token());
 
 const paths = async () => (await admin.rules.listRules({})).rules.map(({ path }) => path);
 

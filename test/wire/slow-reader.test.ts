@@ -10,6 +10,7 @@ import { SlowReaders } from "../../src/transport/slow-reader.ts";
 import { enveloped } from "./raw/cuttable.ts";
 import { END_STREAM, FRAME, framesOf, RawHttp2 } from "./raw/http2.ts";
 import { dial, type Line } from "./raw/line.ts";
+import { REFLECTION } from "./raw/reflection.ts";
 import { type ServedRoutes, serveRoutes } from "./serve-routes.ts";
 
 /** A connection whose client reads nothing; `leave` ends the stream in the way of its protocol. */
@@ -219,8 +220,6 @@ test.each([
   expect(Buffer.concat(data.map(({ payload }) => payload)).length).toBeGreaterThan(SIZE);
   expect(slow.dropped).toBe(0);
 });
-
-const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 
 test.each(["grpc", "connect+proto", "grpc-web+proto"])(
   "a partial reflection request as %s times out",

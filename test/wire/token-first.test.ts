@@ -1,11 +1,10 @@
 import { connect } from "node:http2";
 import { gzipSync } from "node:zlib";
-import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { ServerReflectionRequestSchema } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { startedForAll } from "../started.ts";
 import { cuttables, enveloped, fieldsOf, headOf } from "./raw/cuttable.ts";
 import { dial, type Line } from "./raw/line.ts";
+import { question, REFLECTION } from "./raw/reflection.ts";
 import { askHttp2, saying, textOf } from "./raw/refusal.ts";
 import { startService, TOKEN } from "./service.ts";
 
@@ -95,31 +94,22 @@ function unknownField(length: number): Buffer {
   return Buffer.concat([Buffer.from(head), Buffer.alloc(length - 4)]);
 }
 
-describe("reflection", () => {
-  const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
-  const question = (length: number): Buffer =>
-    enveloped(
-      Buffer.from(
-        toBinary(
-          ServerReflectionRequestSchema,
-          create(ServerReflectionRequestSchema, {
-            messageRequest: { case: "fileContainingSymbol", value: "x".repeat(length) },
-          }),
-        ),
-      ),
-    );
-
-  test.each(["grpc", "grpc-web+proto", "connect+proto"])(
-    "as %s accepts requests of at most 4 KiB",
-    async (type) => {
-      const headers = { ":method": "POST", ":path": path, "content-type": `application/${type}` };
-      const answer = await askHttp2(service.port, headers, question(4_000));
-      expect(answer.text).toContain("there is no xxx");
-      const refused = await askHttp2(service.port, headers, question(4_200));
-      expect(textOf(refused)).toMatch(saying("resource_exhausted"));
-    },
-  );
-});
+test.each(["grpc", "grpc-web+proto", "connect+proto"])(
+  "reflection as %s accepts requests of at most 4 KiB",
+  async (type) => {
+    const headers = {
+      ":method": "POST",
+      ":path": REFLECTION,
+      "content-type": `application/${type}`,
+    };
+    const ask = (length: number) => {
+      const symbol = { case: "fileContainingSymbol", value: "x".repeat(length) } as const;
+      return askHttp2(service.port, headers, question(symbol));
+    };
+    expect((await ask(4_000)).text).toContain("there is no xxx");
+    expect(textOf(await ask(4_200))).toMatch(saying("resource_exhausted"));
+  },
+);
 
 test("HEAD of a watch that needs the token is 401 without it", async () => {
   const headers = { ":method": "HEAD", ":path": "/api/admin/setting/watch" };

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { expect, onTestFinished, vi } from "vitest";
+import type { WholeSite } from "../mounts/whole-site.ts";
 import { type StandIn, type StandInOptions, startStandIn } from "../sites/stand-in.ts";
 import { startService, type TestService, type TestServiceOptions, TOKEN } from "./service.ts";
 
@@ -164,6 +165,31 @@ export async function inFrontOf(
     });
   });
   return inFront(await listening(server));
+}
+
+/** A service in front of a server with mounts and rules. */
+export function startInFrontOf({ url, token }: WholeSite): Promise<TestService> {
+  return startService({
+    env: { MOORING_UPSTREAM: url, MOORING_UPSTREAM_TOKEN: token() },
+    siteTimes: { tick: 30, read: 60 },
+    mountTimes: { tick: 30, read: 60 },
+  });
+}
+
+/** Sends a call of the server's own pages, as one of its admins: with JSON, or with an id. */
+export async function callPage(
+  origin: string,
+  call: string,
+  body: object | string,
+  token: string,
+): Promise<{ readonly code: number }> {
+  const isId = typeof body === "string";
+  const reply = await fetch(`${origin}/api/admin/${call}${isId ? `?id=${body}` : ""}`, {
+    method: "POST",
+    headers: { authorization: token, "content-type": "application/json" },
+    ...(isId ? {} : { body: JSON.stringify(body) }),
+  });
+  return (await reply.json()) as { code: number };
 }
 
 export async function inFront(url: string, env: Record<string, string> = {}): Promise<TestService> {
