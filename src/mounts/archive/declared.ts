@@ -7,7 +7,7 @@ import type { MountInput } from "../input.ts";
 import type { MountIndex } from "../mount.ts";
 import { decideSave, type SaveRules } from "../save.ts";
 import { mountSaver } from "../saver.ts";
-import { declaredInput } from "./entry.ts";
+import { declaredInput } from "./entry-input.ts";
 import { isSameManaged } from "./same-managed.ts";
 
 /**
@@ -35,6 +35,7 @@ export async function saveDeclared(
       names: rules.sites,
       // The file that this service follows alone gives a mount a new credential.
       keepsRefreshed: file === undefined,
+      reveals: rules.reveals,
     });
     if (problems.length > 0) broken.add(at);
     for (const { path, problem } of problems)

@@ -15,7 +15,8 @@ import type { SaveRules } from "../save.ts";
 import { mountSaver, skippedName } from "../saver.ts";
 import type { SiteFamily } from "../site-family.ts";
 import { saveDeclared } from "./declared.ts";
-import { entryToInput, mountToEntry } from "./entry.ts";
+import { mountToEntry } from "./entry.ts";
+import { entryToInput } from "./entry-input.ts";
 import { replacedSecrets } from "./replaced-secret.ts";
 import { readRows } from "./row.ts";
 import { isSameManaged } from "./same-managed.ts";
@@ -126,7 +127,8 @@ async function saveGiven(
   if (declared !== undefined) return saveDeclared(draft, given.entries, mounts, rules, declared);
   return saveEntries(SITE_MOUNTS, saver, given.entries, mounts, {
     ...keeping,
-    read: (entry, before) => entryToInput(entry, before, { names, renamed }),
+    read: (entry, before) =>
+      entryToInput(entry, before, { names, renamed, reveals: rules.reveals }),
     isSame: (input) => isSameManaged(mounts.get(input.name), input, rules),
     signal,
   });

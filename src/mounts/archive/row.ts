@@ -16,6 +16,7 @@ import { hiddenMembers, itemKind } from "../site/item-kind.ts";
 import { type RowValues, readMount, VALUE_MEMBERS } from "../site/read.ts";
 import { readAddition, type StorageRow } from "../site/row.ts";
 import { namesOf, type OwnMembers, ownOf } from "./exported-row.ts";
+import { isRefreshedHere } from "./refreshed.ts";
 
 /** Row of an import: a mount to be saved, or the reason for which it is skipped. */
 export type ReadRow =
@@ -87,12 +88,11 @@ function createRowReader(options: RowOptions, rows: readonly unknown[]): RowRead
       ([name, value]) => !isFilled(name, value, own, form),
     );
     const isNewer = ([item]: readonly [string, unknown]): boolean =>
-      before !== undefined && itemKind(row.driver, item) === "learned";
+      isRefreshedHere(row.driver, item, before?.items);
     const input: MountInput = {
       name: before?.name ?? own?.name ?? freeName(path, taken),
       path,
       driver: row.driver,
-      // Items refreshed by the server are newer than the backup.
       config: Object.fromEntries(items.filter((entry) => !isNewer(entry))),
       members: Object.fromEntries(members),
       disabled: values.disabled,
