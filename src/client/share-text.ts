@@ -40,12 +40,14 @@ export interface ReadShares {
   readonly refused: readonly { readonly line: number; readonly problem: ShareProblem }[];
 }
 
+/** The ID of a share and what follows, in most links. */
+const SHARE = /\/s\/([\w-]+)([^?#]*)/;
 /** Items of drivers for the ID of a share, each with the positions of the ID and of what follows. */
 export const SHARE_ITEMS: Readonly<Record<string, RegExp>> = {
   share_id: /\/s\/(?:#\/)?([\w.-]+)([^?#]*)/,
-  share_ids: /\/s\/([\w-]+)([^?#]*)/,
-  share_code: /\/s\/([\w-]+)([^?#]*)/,
-  sharekey: /\/s\/([\w-]+)([^?#]*)/,
+  share_ids: SHARE,
+  share_code: SHARE,
+  sharekey: SHARE,
   surl: /(?:\/s\/1|[?&]surl=)([\w-]+)([^?&#]*)/,
   sid: /\/@s\/([\w-]+)([^?#]*)/,
 };
@@ -102,15 +104,15 @@ export function readShares(
     const clean = cleaned(given, form);
     if (clean.trim() === "") continue;
     const parts = partsOf(clean);
-    const last = found.at(-1);
-    if (parts.length > 0) found.push(...parts.map((part) => ({ line, ...readPart(part, form) })));
-    else {
-      const code = labelledCode(clean);
-      const isOfLast = last !== undefined && "id" in last && last.code === "" && form.code;
-      if (isOfLast && typeof code === "string" && code !== "")
-        found.splice(-1, 1, { ...last, code });
-      else found.push({ line, problem: "noAddress" });
+    if (parts.length > 0) {
+      found.push(...parts.map((part) => ({ line, ...readPart(part, form) })));
+      continue;
     }
+    const last = found.at(-1);
+    const code = form.code && labelledCode(clean);
+    if (code && last !== undefined && "id" in last && last.code === "")
+      found.splice(-1, 1, { ...last, code });
+    else found.push({ line, problem: "noAddress" });
   }
   const shares: Share[] = [];
   const refused: { line: number; problem: ShareProblem }[] = [];
@@ -170,11 +172,12 @@ function partsOf(line: string): Part[] {
   const lead = line.slice(0, found[0]?.start ?? 0);
   // The codes are before their links if only the first link has one before and the last none after.
   const isAfter = found.length < 2 || !labelledCode(lead) || labelledCode(texts.at(-1) ?? "");
-  return found.map(({ link }, at) =>
-    isAfter
-      ? { link, before: at === 0 ? lead : "", after: texts[at] ?? "" }
-      : { link, before: at === 0 ? lead : (texts[at - 1] ?? ""), after: "" },
-  );
+  const around = isAfter ? [lead] : [lead, ...texts];
+  return found.map(({ link }, at) => ({
+    link,
+    before: around[at] ?? "",
+    after: (isAfter && texts[at]) || "",
+  }));
 }
 
 function readPart(

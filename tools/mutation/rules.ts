@@ -54,7 +54,7 @@ export const rules: Readonly<Record<string, Rule>> = {
     files: [
       "src/sites/settings/{round,push,compare,adopt}.ts",
       "src/sync/*.ts",
-      "src/database/job.ts",
+      "src/database/{job-slot,lease}.ts",
     ],
     tests: [
       "test/sites/**/*.test.ts",
