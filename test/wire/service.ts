@@ -99,11 +99,11 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
 }
 
 /** Starts a service that a test can end and start again on its database. */
-export async function startRestartable(): Promise<
-  Pick<TestService, "port" | "grpcPort" | "stop"> & { restart(): Promise<void> }
-> {
+export async function startRestartable(
+  options: TestServiceOptions = {},
+): Promise<Pick<TestService, "port" | "grpcPort" | "stop"> & { restart(): Promise<void> }> {
   const folder = newDatabaseFolder();
-  let service = await startService({ folder });
+  let service = await startService({ ...options, folder });
   return {
     get port() {
       return service.port;
@@ -113,7 +113,7 @@ export async function startRestartable(): Promise<
     },
     restart: async () => {
       await service.stop();
-      service = await startService({ folder });
+      service = await startService({ ...options, folder });
     },
     stop: async () => {
       await service.stop();
