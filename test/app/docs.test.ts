@@ -28,6 +28,7 @@ let folder: string;
 let app: FastifyInstance;
 const apps: FastifyInstance[] = [];
 
+/** An application with the documentation only, closed after all tests. */
 async function serving(options: object): Promise<FastifyInstance> {
   const fastify = Fastify({ routerOptions: { ignoreTrailingSlash: true } });
   await fastify.register(docsPlugin, options);
@@ -58,7 +59,7 @@ describe("the documentation site", () => {
     ["/docs/driver/", "driver/index.html"],
     ["/docs/assets/app.1.js", "assets/app.1.js"],
     ["/docs/assets/console.1.png", "assets/console.1.png"],
-  ])("%s is %s", async (url, name) => {
+  ])("at %s is the file %s", async (url, name) => {
     const reply = await get(url);
     expect([reply.statusCode, reply.body]).toEqual([200, FILES[name]]);
   });
@@ -122,7 +123,7 @@ describe("the documentation site", () => {
     );
   });
 
-  test("without a build is answered with 503 and the command that builds it", async () => {
+  test("that is not built is answered with 503 and the command that builds it", async () => {
     const unbuilt = await serving({ folder: join(folder, "assets") });
     const reply = await unbuilt.inject({ url: "/docs/" });
     expect(reply.statusCode).toBe(503);

@@ -2,14 +2,23 @@ import { expect, test } from "vitest";
 import { StoreError } from "../../src/database/error.ts";
 import { createReplica } from "../../src/database/replica.ts";
 
-/** A replica of one number, which other processes change. */
-function replicaOf() {
-  const state = { committed: 0, copy: 0, seen: 0, failure: undefined as StoreError | undefined };
+/** A database with one number, which other processes change. */
+interface NumberDatabase {
+  committed: number;
+  /** Error of each request; undefined: the database answers. */
+  failure: StoreError | undefined;
+}
+
+const newDatabase = (): NumberDatabase => ({ committed: 0, failure: undefined });
+
+/** A replica of the number. `read` ends the read in progress. */
+function createTestReplica(database = newDatabase()) {
+  const state = { copy: 0, seen: 0 };
   const failures: unknown[] = [];
   const reads: PromiseWithResolvers<void>[] = [];
   const replica = createReplica({
     read: async () => {
-      const { committed, failure } = state;
+      const { committed, failure } = database;
       const hold = Promise.withResolvers<void>();
       reads.push(hold);
       await hold.promise;
@@ -18,29 +27,29 @@ function replicaOf() {
       state.seen = committed;
     },
     isStale: () => {
-      if (state.failure !== undefined) throw state.failure;
-      return state.seen !== state.committed;
+      if (database.failure !== undefined) throw database.failure;
+      return state.seen !== database.committed;
     },
     onFailure: (error) => failures.push(error),
   });
-  /** Ends the read in progress. */
   const read = async (): Promise<void> => {
     reads.shift()?.resolve();
     await new Promise(setImmediate);
   };
-  return { state, failures, reads, replica, read };
+  return { database, state, failures, reads, replica, read };
 }
 
 test("a replica is fresh without waiting while no process has committed", () => {
-  const { replica, reads } = replicaOf();
+  const { replica, reads } = createTestReplica();
   expect(replica.fresh()).toBe(undefined);
   expect(reads).toHaveLength(0);
 });
 
-test("two replicas of one database detect a commit in any order", async () => {
-  const one = replicaOf();
-  const other = replicaOf();
-  for (const { state } of [one, other]) state.committed = 1;
+test("each of two replicas of one database detects a commit, also after the other has read it", async () => {
+  const database = newDatabase();
+  const one = createTestReplica(database);
+  const other = createTestReplica(database);
+  database.committed = 1;
   for (const { replica, read, state } of [other, one]) {
     const fresh = replica.fresh();
     await read();
@@ -51,10 +60,10 @@ test("two replicas of one database detect a commit in any order", async () => {
 });
 
 test("calls during a read wait for the next read, which they share", async () => {
-  const { state, replica, reads, read } = replicaOf();
-  state.committed = 1;
+  const { database, state, replica, reads, read } = createTestReplica();
+  database.committed = 1;
   const first = replica.fresh();
-  state.committed = 2;
+  database.committed = 2;
   const calls = [replica.fresh(), replica.fresh()];
   expect(calls[0]).toBe(calls[1]);
   await read();
@@ -67,20 +76,21 @@ test("calls during a read wait for the next read, which they share", async () =>
 });
 
 test("while the database is unreachable the copy serves, and it is read again afterwards", async () => {
-  const { state, failures, replica, read } = replicaOf();
-  state.committed = 1;
+  const { database, state, failures, replica, read } = createTestReplica();
+  database.committed = 1;
   const fresh = replica.fresh();
   await read();
   await fresh;
-  state.failure = new StoreError("away", "the server is gone");
+  const failure = new StoreError("away", "the server is gone");
+  database.failure = failure;
   expect(replica.fresh()).toBe(undefined);
   const refreshed = replica.refresh();
   await read();
   await refreshed;
-  expect(failures).toEqual([state.failure, state.failure]);
+  expect(failures).toEqual([failure, failure]);
   expect(state.copy).toBe(1);
   // Not stale, but the last read failed.
-  state.failure = undefined;
+  database.failure = undefined;
   const again = replica.fresh();
   expect(again).toBeInstanceOf(Promise);
   await read();
@@ -89,14 +99,14 @@ test("while the database is unreachable the copy serves, and it is read again af
 });
 
 test("when other processes may have committed unreadable changes, calls fail until a read succeeds", async () => {
-  const { state, failures, replica, read } = replicaOf();
-  state.failure = new StoreError("unsure", "the server is gone");
+  const { database, failures, replica, read } = createTestReplica();
+  database.failure = new StoreError("unsure", "the server is gone");
   const failed = replica.refresh().catch((error: Error) => error);
   await read();
-  expect(await failed).toMatchObject({ cause: state.failure });
+  expect(await failed).toMatchObject({ cause: database.failure });
   const call = Promise.resolve(replica.fresh()).catch((error: Error) => error);
   await read();
-  expect(await call).toMatchObject({ cause: state.failure });
+  expect(await call).toMatchObject({ cause: database.failure });
   expect(failures).toEqual([]);
 });
 

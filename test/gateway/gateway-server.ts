@@ -43,8 +43,8 @@ export interface GatewayServer {
   close(): Promise<void>;
 }
 
-/** Origins whose pages may call. */
 interface GatewayServerOptions extends Partial<RestGatewayOptions> {
+  /** Origins whose pages may call. Default: none. */
   readonly origins?: "*" | readonly string[];
 }
 
@@ -71,14 +71,14 @@ export async function startGateway({
   };
 }
 
-/** A gateway of one test. */
+/** Starts a gateway that ends with its test. */
 export async function gatewayOfTest(options: GatewayServerOptions): Promise<GatewayServer> {
   const gateway = await startGateway(options);
   onTestFinished(gateway.close);
   return gateway;
 }
 
-/** Fastify with only a gateway; it does not listen. */
+/** Creates the server of `startGateway`, which does not listen yet. */
 export async function createHttp(
   options: Partial<RestGatewayOptions>,
   origins: "*" | readonly string[] = [],
@@ -96,7 +96,7 @@ export async function createHttp(
   return http;
 }
 
-/** Bounds of bodies with only the given length. */
+/** Bounds of bodies with this maximum length, and with others that no test reaches. */
 export function bodiesOf(maxBytes: number): NonNullable<GatewayOptions["bounds"]> {
   return { buffered: new Buffered(64 * 2 ** 20), timeoutMs: 30_000, maxBytes };
 }
@@ -146,7 +146,7 @@ export function unary(
 ): Method {
   return {
     kind: "unary",
-    // The gateway itself must find the error in it.
+    // Tests also pass rpcs that the gateway must refuse, such as streams.
     desc: desc as DescMethodUnary,
     invoke: async (request, call) => {
       const reply = await answer(request, call);
@@ -155,7 +155,7 @@ export function unary(
   };
 }
 
-/** A message that counts the reads of a member, each of which is an encoding. */
+/** A message that counts the reads of a member: each encoding of the message reads it once. */
 export function countReads(message: Message, member: string) {
   let count = 0;
   const counted = new Proxy(message, {

@@ -24,9 +24,13 @@ const methods = defineRpcs([
 const CONNECT = "/test.v1.ThingService/Get";
 const json = { "content-type": "application/json" };
 const grpcWeb = { "content-type": "application/grpc-web+proto" };
+/** An empty message with its gRPC-Web prefix. */
 const EMPTY = Buffer.alloc(5);
 
-/** One request of each kind to an application with the gateway. */
+/**
+ * One request of each kind to an application with the gateway: name, method, path, headers, body and
+ * status. Errors in the envelope have status 200.
+ */
 const KINDS = [
   ["REST read", "GET", "/get?text=a", {}, undefined, 200],
   ["REST write", "POST", "/post", json, "{}", 200],
@@ -234,7 +238,7 @@ test("headers of a foreign plugin, helmet, are on every kind of reply", async ()
   }
 });
 
-test("a malformed Content-Type is refused after the admission", async () => {
+test("a malformed Content-Type is refused after the admission of the call", async () => {
   const app = application();
   const admitted: string[] = [];
   await app.register(restGateway, {
@@ -257,12 +261,12 @@ test("a malformed Content-Type is refused after the admission", async () => {
 describe("a client that waits for 100 Continue gets it once", () => {
   test.each([
     ["from Node", false],
-    ["from the gateway, if the server leaves it to its handlers", true],
-  ])("%s", async (_name, isLeft) => {
+    ["from the gateway, if the server leaves 100 Continue to its handlers", true],
+  ])("%s", async (_name, isLeftToHandlers) => {
     const app = application();
     await app.register(restGateway, { methods });
     const port = await listen(app);
-    if (isLeft)
+    if (isLeftToHandlers)
       app.server.on("checkContinue", (request, response) =>
         app.server.emit("request", request, response),
       );

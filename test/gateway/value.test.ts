@@ -26,6 +26,7 @@ import {
 } from "../../src/gateway/rest/value.ts";
 import { defineRpc } from "./contract.ts";
 
+/** @param longAsString whether 64-bit integers are read as text. */
 const typeOf = (scalar: ScalarType, longAsString = false): ValueType => ({
   scalar,
   enum: undefined,
@@ -48,8 +49,10 @@ describe("integers", () => {
     [UINT64, "0", "18446744073709551615", true],
   ];
   test.each(
-    kinds.flatMap(([scalars, ...bounds]) => scalars.map((one) => [one, ...bounds] as const)),
-  )("of type %i are from %s to %s", (scalar, min, max, wide) => {
+    kinds.flatMap(([scalars, ...bounds]) =>
+      scalars.map((scalar) => [ScalarType[scalar], ...bounds, scalar] as const),
+    ),
+  )("of type %s are from %s to %s", (_, min, max, wide, scalar) => {
     expect(integerRange(scalar)).toEqual({ min: BigInt(min), max: BigInt(max), wide });
     const read = (text: string, asText = false) => readValue(typeOf(scalar, asText), text);
     for (const text of [min, max]) {
@@ -71,38 +74,38 @@ describe("integers", () => {
 });
 
 describe("scalars", () => {
-  test.each<[ScalarType, string, unknown]>([
-    [ScalarType.BOOL, "true", true],
-    [ScalarType.BOOL, "false", false],
-    [ScalarType.BOOL, "1", undefined],
-    [ScalarType.STRING, "", ""],
-    [ScalarType.STRING, "ä", "ä"],
-    [ScalarType.STRING, "\ud800", undefined],
-    [ScalarType.DOUBLE, "1.5", 1.5],
-    [ScalarType.DOUBLE, "-.5E-1", -0.05],
-    [ScalarType.DOUBLE, "1.", 1],
-    [ScalarType.DOUBLE, "NaN", Number.NaN],
-    [ScalarType.DOUBLE, "-Infinity", Number.NEGATIVE_INFINITY],
-    [ScalarType.DOUBLE, "1e39", 1e39],
-    [ScalarType.DOUBLE, "1e999", undefined],
-    [ScalarType.DOUBLE, "", undefined],
-    [ScalarType.DOUBLE, "1_0", undefined],
-    [ScalarType.FLOAT, "0.1", 0.1],
-    [ScalarType.FLOAT, "3.4028234663852886e38", 3.4028234663852886e38],
-    [ScalarType.FLOAT, "3.4028235e38", 3.4028234663852886e38],
-    [ScalarType.FLOAT, "-3.4028235e38", -3.4028234663852886e38],
-    [ScalarType.FLOAT, "3.5e38", undefined],
-  ])("%i: %s", (scalar, text, expected) => {
-    expect(readValue(typeOf(scalar), text)).toEqual(expected);
+  test.each<[keyof typeof ScalarType, string, unknown]>([
+    ["BOOL", "true", true],
+    ["BOOL", "false", false],
+    ["BOOL", "1", undefined],
+    ["STRING", "", ""],
+    ["STRING", "ä", "ä"],
+    ["STRING", "\ud800", undefined],
+    ["DOUBLE", "1.5", 1.5],
+    ["DOUBLE", "-.5E-1", -0.05],
+    ["DOUBLE", "1.", 1],
+    ["DOUBLE", "NaN", Number.NaN],
+    ["DOUBLE", "-Infinity", Number.NEGATIVE_INFINITY],
+    ["DOUBLE", "1e39", 1e39],
+    ["DOUBLE", "1e999", undefined],
+    ["DOUBLE", "", undefined],
+    ["DOUBLE", "1_0", undefined],
+    ["FLOAT", "0.1", 0.1],
+    ["FLOAT", "3.4028234663852886e38", 3.4028234663852886e38],
+    ["FLOAT", "3.4028235e38", 3.4028234663852886e38],
+    ["FLOAT", "-3.4028235e38", -3.4028234663852886e38],
+    ["FLOAT", "3.5e38", undefined],
+  ])("%s: %j is %j", (type, text, expected) => {
+    expect(readValue(typeOf(ScalarType[type]), text)).toEqual(expected);
   });
 
-  test.each(["YQ==", "YQ", "_-8=", "/+8"])("bytes: %s", (text) => {
+  test.each(["YQ==", "YQ", "_-8=", "/+8"])("BYTES: %s is base64", (text) => {
     expect(readValue(typeOf(ScalarType.BYTES), text)).toEqual(
       new Uint8Array(Buffer.from(text, "base64")),
     );
   });
 
-  test("bytes: other texts are invalid", () => {
+  test("BYTES: other texts are invalid", () => {
     for (const wrong of ["Y", "Y Q==", "YQ===", "=YQ", "ä"])
       expect(readValue(typeOf(ScalarType.BYTES), wrong)).toBeUndefined();
   });
@@ -139,7 +142,7 @@ describe("enums", () => {
     ]);
   });
 
-  test("are described by twenty names", () => {
+  test("are described by at most twenty names", () => {
     const of = (count: number) => {
       const values = Array.from({ length: count }, (_, at) => ({ name: `N${at}` }));
       return describeType({ ...typeOf(ScalarType.INT32), enum: { values } as never });
@@ -192,13 +195,13 @@ describe("the type of a field", () => {
   ])("has a reader for %s", (_, message, expected, text) => {
     const reader = createTextReader({ fieldKind: "message", message } as unknown as DescField);
     expect(reader?.expected).toMatch(expected);
-    const json = text === "true" ? true : text === "false" ? false : text;
+    const json = ["true", "false"].includes(text) ? text === "true" : text;
     expect(reader?.read(text)).toEqual(fromJson(message as DescMessage, json));
     expect(reader?.read("a-b")).toBeUndefined();
   });
 });
 
-describe("integers in JSON", () => {
+describe("integers in JSON: undefined stands for an invalid text", () => {
   test.each<[string, bigint | undefined]>([
     ["0", 0n],
     ["-0", 0n],
@@ -222,7 +225,7 @@ describe("integers in JSON", () => {
     [".5", undefined],
     ["1.", undefined],
     ["x", undefined],
-  ])("%s", (text, expected) => {
+  ])("%s is %s", (text, expected) => {
     expect(readJsonInteger(text)).toBe(expected);
   });
 });

@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { Code } from "@connectrpc/connect";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SiteMode } from "../../gen/mooring/v1/site_pb.js";
+import { problemsOf } from "../config/parse.ts";
 import { startedForEach } from "../started.ts";
 import { newFolder } from "../store/folder.ts";
 import { as } from "../wire/access-client.ts";
@@ -89,7 +90,7 @@ test("a file declares sites, settings, mounts, webhooks and principals, with ref
     expect(log).not.toContain(secret);
 });
 
-describe("what the file declares is changed only by the file", () => {
+describe("changes of declared records by clients", () => {
   const cases: readonly (readonly [string, (all: ReturnType<typeof as>) => Promise<unknown>])[] = [
     [
       "a setting",
@@ -97,20 +98,20 @@ describe("what the file declares is changed only by the file", () => {
         settings.saveSettings({ settings: [{ key: "site_title", value: "another" }] }),
     ],
     ["a mount", ({ mounts }) => mounts.saveMounts({ mounts: [{ name: "cloud", disabled: true }] })],
-    ["the end of a mount", ({ mounts }) => mounts.deleteMounts({ names: ["cloud"] })],
+    ["the deletion of a mount", ({ mounts }) => mounts.deleteMounts({ names: ["cloud"] })],
     [
       "a site",
       ({ sites }) => sites.updateSite({ name: "harbour", site: { mode: SiteMode.FOLLOW } }),
     ],
-    ["the end of a site", ({ sites }) => sites.deleteSite({ name: "harbour" })],
+    ["the deletion of a site", ({ sites }) => sites.deleteSite({ name: "harbour" })],
     [
       "a webhook",
       ({ webhooks }) => webhooks.updateWebhook({ name: "chat", webhook: { disabled: true } }),
     ],
-    ["the end of a webhook", ({ webhooks }) => webhooks.deleteWebhook({ name: "chat" })],
+    ["the deletion of a webhook", ({ webhooks }) => webhooks.deleteWebhook({ name: "chat" })],
   ];
 
-  test("and clients are refused by name of the file", async () => {
+  test("are refused with the name of the file", async () => {
     await writeFile(file, WHOLE);
     const all = await start();
     for (const [name, change] of cases) {
@@ -120,6 +121,11 @@ describe("what the file declares is changed only by the file", () => {
         rawMessage: expect.stringContaining(`is managed by the state file ${file}`),
       });
     }
+  });
+
+  test("are refused for a new name that the file declares, and permitted for the end of a right", async () => {
+    await writeFile(file, WHOLE);
+    const all = await start();
     await all.mounts.saveMounts({
       mounts: [
         { name: "own", mountPath: "/own", driver: "Local", config: { root_folder_path: "/" } },
@@ -128,15 +134,14 @@ describe("what the file declares is changed only by the file", () => {
     await expect(all.mounts.renameMount({ name: "own", newName: "cloud" })).rejects.toMatchObject({
       code: Code.FailedPrecondition,
     });
-    // A right can always be taken away.
     await all.access.disablePrincipal({ name: "ci" });
   });
 
-  test("until the file no longer declares it; then it stays, and clients change it", async () => {
+  test("succeed when the file no longer declares the records, which stay", async () => {
     await writeFile(file, WHOLE);
     const all = await start();
     await writeFile(file, "version: 1\nsettings: {}\n");
-    for (const [name, change] of cases.filter(([name]) => !name.startsWith("the end")))
+    for (const [name, change] of cases.filter(([name]) => !name.startsWith("the deletion")))
       await expect
         .poll(() => change(all).then(String, String), { message: name, timeout: 10_000 })
         .not.toContain("is managed");
@@ -147,7 +152,7 @@ describe("what the file declares is changed only by the file", () => {
 test("an invalid change of the file changes nothing; log and status have file and line", async () => {
   await writeFile(file, WHOLE);
   const { settings, status } = await start();
-  const wrong = `${WHOLE.replace("Declared", "Changed").replace("mode: observe", "mode: watch")}`;
+  const wrong = WHOLE.replace("Declared", "Changed").replace("mode: observe", "mode: watch");
   await writeFile(file, wrong);
   const line = `${file}:6:5: harbour: `;
   await expect.poll(() => service?.log()).toContain(line);
@@ -196,14 +201,15 @@ describe("an invalid file ends the start with the place of each problem", () => 
 
 test.each(["MOORING_SETTINGS_FILE", "MOORING_MOUNTS_FILE"])(
   "a state file beside %s is refused at the start",
-  async (variable) => {
-    await writeFile(file, "settings: {}\n");
-    await expect(start({ MOORING_STATE_FILE: file, [variable]: file })).rejects.toThrow();
+  (variable) => {
+    expect(problemsOf({ env: { MOORING_STATE_FILE: file, [variable]: file } })).toEqual([
+      expect.stringContaining(`MOORING_STATE_FILE and ${variable} are both set`),
+    ]);
   },
 );
 
 test.each(["/films", "/films/", "films", "/x/../films"])(
-  "a folder rule that it names %s is changed by it alone",
+  "a folder rule that the file names %s is changed by the file alone",
   async (path) => {
     await writeFile(file, `rules:\n  "${path}": { hide: x }\n`);
     const { rules } = await start();

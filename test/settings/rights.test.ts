@@ -8,13 +8,19 @@ import type { SettingItem } from "../../src/settings/item.ts";
 import { SETTINGS } from "../../src/settings/kind.ts";
 import { type Rights, rightsOf } from "../../src/settings/rights.ts";
 import { TOKEN_KEY } from "../../src/settings/token.ts";
-import { customItem, sampleMount, snapshotOf } from "../settings/staged.ts";
+import { customItem, sampleMount, snapshotOf } from "./staged.ts";
 
 const GROUP = 9;
 
 const item = (key: string, group: number, secret = false) => customItem(key, "", { group, secret });
 
+/** Attributes of a setting in the history. */
+function definition(group: number): string {
+  return JSON.stringify({ type: "string", options: "", help: "", group, flag: 1 });
+}
+
 const stored = [item("boat", GROUP), item("crane", 1), item(TOKEN_KEY, GROUP, true)];
+/** Rights of a grant on the stored settings. */
 const rights = (grant: Grant): Rights => {
   const snapshot = snapshotOf(1, stored);
   return rightsOf(grant, () => snapshot);
@@ -27,6 +33,7 @@ const limitedTo = (limits: string) => ({
   code: Code.PermissionDenied,
   message: `this token is limited to ${limits}: nothing was read or changed`,
 });
+/** The error of a call; undefined: it succeeds. */
 const failure = (work: () => unknown): unknown => {
   try {
     work();
@@ -36,8 +43,8 @@ const failure = (work: () => unknown): unknown => {
   return undefined;
 };
 
-/** Checks the replacement of a setting. */
-const writes =
+/** Creates a check of the replacement of a setting. */
+const requireWriteWith =
   ({ requireWrite }: Rights) =>
   (before: SettingItem | undefined, after: SettingItem | undefined): void =>
     requireWrite({ kind: SETTINGS, key: (before ?? after)?.key ?? "", before, after });
@@ -58,28 +65,28 @@ describe("requireWrite", () => {
     ["a new setting whose name is allowed", undefined, named, true],
     ["nothing at all", undefined, undefined, true],
   ])("with limits: %s", (_, before, after, allowed) => {
-    const requireWriteOf = writes(byLimits(`group:${GROUP}`, "key:key"));
+    const requireWrite = requireWriteWith(byLimits(`group:${GROUP}`, "key:key"));
     const expected = limitedTo(`group:${GROUP}, key:key`);
-    const failed = failure(() => requireWriteOf(before, after));
+    const failed = failure(() => requireWrite(before, after));
     if (allowed) expect(failed).toBe(undefined);
     else expect(failed).toMatchObject(expected);
   });
 
-  test("without limits every setting but the permanent token may be written", () => {
-    const requireWriteOf = writes(byScopes("settings:write"));
-    requireWriteOf(undefined, inside);
-    requireWriteOf(outside, inside);
-    requireWriteOf(outside, undefined);
+  test("without limits every setting may be written, the permanent token by root only", () => {
+    const requireWrite = requireWriteWith(byScopes("settings:write"));
+    requireWrite(undefined, inside);
+    requireWrite(outside, inside);
+    requireWrite(outside, undefined);
     const token = item(TOKEN_KEY, GROUP, true);
     const refused = {
       code: Code.PermissionDenied,
       message: "only the permanent admin token can change the permanent admin token",
     };
-    expect(failure(() => requireWriteOf(token, token))).toMatchObject(refused);
-    expect(failure(() => requireWriteOf(token, undefined))).toMatchObject(refused);
-    expect(failure(() => requireWriteOf(undefined, token))).toMatchObject(refused);
-    writes(rights(ROOT))(token, token);
-    writes(rights(ROOT))(undefined, token);
+    expect(failure(() => requireWrite(token, token))).toMatchObject(refused);
+    expect(failure(() => requireWrite(token, undefined))).toMatchObject(refused);
+    expect(failure(() => requireWrite(undefined, token))).toMatchObject(refused);
+    requireWriteWith(rights(ROOT))(token, token);
+    requireWriteWith(rights(ROOT))(undefined, token);
   });
 });
 
@@ -99,7 +106,7 @@ describe("reads", () => {
     expect(failure(limited.refuse)).toMatchObject(expected);
   });
 
-  test("without limits cover all settings", () => {
+  test("without limits cover all settings, and only rights with limits are limited", () => {
     const free = byScopes("settings:read");
     expect(["boat", "crane", "gone"].map(free.canRead)).toEqual([true, true, true]);
     free.require(["boat", "crane", "gone"]);
@@ -136,19 +143,19 @@ describe("reads", () => {
     [null, definition(1), false],
   ])(
     "of a change in the history depend on its groups before and after: %s, %s",
-    (before, after, sees) => {
+    (before, after, canRead) => {
       const change = {
         kind: SETTINGS.name,
         key: "boat",
         oldAttributes: before,
         newAttributes: after,
       };
-      expect(byLimits(`group:${GROUP}`).canReadChange(change)).toBe(sees);
+      expect(byLimits(`group:${GROUP}`).canReadChange(change)).toBe(canRead);
       expect(byScopes("history:read").canReadChange(change)).toBe(true);
     },
   );
 
-  test("of a change without definitions depend on the current setting", () => {
+  test("of a change without groups depend on the current group of the setting", () => {
     const change = { kind: SETTINGS.name, key: "crane", oldAttributes: null, newAttributes: null };
     expect(byLimits(`group:${GROUP}`).canReadChange(change)).toBe(false);
   });
@@ -206,19 +213,18 @@ test("a change of a setting that is secret before or after it is masked", () => 
   ]);
 });
 
-test("a refusal names the missing scope", () => {
+test("a scope that a token has is accepted, and a refusal names the missing one", () => {
   byScopes("settings:read").requireScope("settings:read");
   rights(ROOT).requireScope("tokens:manage");
   expect(failure(() => byScopes("settings:read").requireScope("settings:write"))).toMatchObject({
     code: Code.PermissionDenied,
     message: "this token does not have the scope settings:write",
   });
+});
+
+test("a refusal of a caller who is not an admin is PERMISSION_DENIED", () => {
   expect(denied(message("NOT_ADMIN"))).toMatchObject({
     code: Code.PermissionDenied,
     message: "You are not an admin",
   });
 });
-
-function definition(group: number): string {
-  return JSON.stringify({ type: "string", options: "", help: "", group, flag: 1 });
-}
