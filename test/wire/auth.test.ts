@@ -1,6 +1,6 @@
 import { create, type DescMethod, type JsonObject } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { DriverService } from "../../gen/mooring/v1/driver_service_pb.js";
 import { PublicService } from "../../gen/mooring/v1/public_service_pb.js";
 import { SettingService } from "../../gen/mooring/v1/setting_service_pb.js";
@@ -74,68 +74,61 @@ describe("a token that was reset", () => {
   const second = startedForAll(() => startService({ folder: first.folder }));
   /** The current token. */
   let token = TOKEN;
-
-  test("is refused at once on every transport, in every process on the database", async () => {
-    const old = { authorization: TOKEN };
+  const openAll = (): Transport[] => {
     const opened = [first, second].flatMap((service) =>
       sharedPortTransports.map(({ open }) => open(service)),
     );
-    try {
-      for (const transport of opened)
-        expect(await invoke(transport, listDriverNames, {}, old), transport.name).toMatchObject({
-          kind: "reply",
-        });
-      token = await reset(opened[0], TOKEN);
-      expect(token).toMatch(/^mooring-[\w-]{43}$/);
-      for (const transport of opened) {
-        const before = await invoke(transport, listDriverNames, {}, old);
-        expect(before, transport.name).toMatchObject({
-          code: transport.codeOf(Code.Unauthenticated),
-        });
-        const headers = { authorization: token };
-        const after = await invoke(transport, listDriverNames, {}, headers);
-        expect(after, transport.name).toMatchObject({ kind: "reply" });
-      }
-    } finally {
-      for (const transport of opened) transport.close();
+    onTestFinished(() => opened.forEach(({ close }) => void close()));
+    return opened;
+  };
+
+  test("is refused at once on every transport, in every process on the database", async () => {
+    const old = { authorization: TOKEN };
+    const opened = openAll();
+    for (const transport of opened)
+      expect(await invoke(transport, listDriverNames, {}, old), transport.name).toMatchObject({
+        kind: "reply",
+      });
+    token = await reset(opened[0], TOKEN);
+    expect(token).toMatch(/^mooring-[\w-]{43}$/);
+    for (const transport of opened) {
+      const before = await invoke(transport, listDriverNames, {}, old);
+      expect(before, transport.name).toMatchObject({
+        code: transport.codeOf(Code.Unauthenticated),
+      });
+      const headers = { authorization: token };
+      const after = await invoke(transport, listDriverNames, {}, headers);
+      expect(after, transport.name).toMatchObject({ kind: "reply" });
     }
   });
 
   test("ends its streams on every transport, in every process, and no others", async () => {
-    const opened = [first, second].flatMap((service) =>
-      sharedPortTransports
-        .map(({ open }) => open(service))
-        .filter(({ carries }) => carries(watchSettings)),
-    );
-    try {
-      const streams = opened.map((transport) => ({
-        transport,
-        settings: transport
-          .watch(watchSettings, create(watchSettings.input), { headers: { authorization: token } })
-          [Symbol.asyncIterator](),
-        publicSettings: transport
-          .watch(watchPublicSettings, create(watchPublicSettings.input), {})
-          [Symbol.asyncIterator](),
-      }));
-      for (const { settings, publicSettings } of streams) {
-        await settings.next();
-        await publicSettings.next();
-      }
-      token = await reset(opened[0], token);
-      for (const { transport, settings } of streams) {
-        const failure = await endOf(settings);
-        expect(failure, transport.name).toMatchObject({
-          code: transport.codeOf(Code.Unauthenticated),
-          message: expect.stringMatching(/the token was reset or revoked/),
-        });
-      }
-      const save = create(saveSettings.input, { settings: [{ key: "site_title", value: "New" }] });
-      await opened[0]?.call(saveSettings, save, { headers: { authorization: token } });
-      for (const { transport, publicSettings } of streams)
-        expect(await changeIn(publicSettings), transport.name).toMatchObject({ site_title: "New" });
-    } finally {
-      for (const transport of opened) transport.close();
+    const opened = openAll().filter(({ carries }) => carries(watchSettings));
+    const streams = opened.map((transport) => ({
+      transport,
+      settings: transport
+        .watch(watchSettings, create(watchSettings.input), { headers: { authorization: token } })
+        [Symbol.asyncIterator](),
+      publicSettings: transport
+        .watch(watchPublicSettings, create(watchPublicSettings.input), {})
+        [Symbol.asyncIterator](),
+    }));
+    for (const { settings, publicSettings } of streams) {
+      await settings.next();
+      await publicSettings.next();
     }
+    token = await reset(opened[0], token);
+    for (const { transport, settings } of streams) {
+      const failure = await endOf(settings);
+      expect(failure, transport.name).toMatchObject({
+        code: transport.codeOf(Code.Unauthenticated),
+        message: expect.stringMatching(/the token was reset or revoked/),
+      });
+    }
+    const save = create(saveSettings.input, { settings: [{ key: "site_title", value: "New" }] });
+    await opened[0]?.call(saveSettings, save, { headers: { authorization: token } });
+    for (const { transport, publicSettings } of streams)
+      expect(await changeIn(publicSettings), transport.name).toMatchObject({ site_title: "New" });
   });
 });
 
