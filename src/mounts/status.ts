@@ -4,8 +4,8 @@ import { pathOn } from "../sites/site-choice.ts";
 import { pausedSite } from "../sites/site-state.ts";
 import { isLasting } from "../sync/failure.ts";
 import type { State, Trouble } from "../sync/state.ts";
+import { decideState, isErrorStatus } from "./decide-state.ts";
 import { type Mount, missingOn } from "./mount.ts";
-import { decideState, isErrorStatus } from "./mount-state.ts";
 import type { MountRegistry } from "./site/registry.ts";
 
 /** Status of a mount on a site. */

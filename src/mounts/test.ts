@@ -2,8 +2,8 @@ import { message, type Text } from "../messages/message.ts";
 import type { Site } from "../sites/site.ts";
 import { pathOn } from "../sites/site-choice.ts";
 import { SiteFailure } from "../sync/failure.ts";
+import { isErrorStatus } from "./decide-state.ts";
 import type { Mount } from "./mount.ts";
-import { isErrorStatus } from "./mount-state.ts";
 import type { Listed, Lister } from "./site/listing.ts";
 import type { StorageRow } from "./site/row.ts";
 

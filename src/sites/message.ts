@@ -97,7 +97,9 @@ export function siteToProto(
       refused: notes(state.refused),
       held: notes(state.held),
       missing: [...state.missing],
-      fought: Object.entries(state.fights).flatMap(([key, { left }]) => (left ? [key] : [])),
+      fought: Object.entries(state.corrections).flatMap(([key, { isFlapping }]) =>
+        isFlapping ? [key] : [],
+      ),
       error: say(error?.message ?? ""),
       reachTime: time(state.reachedAt),
       errorTime: time(error?.since ?? 0),

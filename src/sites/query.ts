@@ -10,7 +10,7 @@ import { readEvents, writeEvents } from "./log-query.ts";
 import {
   isSameSite,
   type SiteNote,
-  type SiteRecord,
+  type SiteStateWrite,
   type SiteStore,
   type StoredSite,
   type StoredSiteState,
@@ -108,7 +108,7 @@ async function lockKnown(
 /** Writes states of sites with their events and audit entries. @returns as `SiteStore.record`. */
 async function writeRecords(
   trx: Transaction<Database>,
-  records: readonly SiteRecord[],
+  records: readonly SiteStateWrite[],
   deps: Pick<SiteQueryDeps, "append" | "lockRows">,
 ): Promise<readonly (number | undefined)[]> {
   const ids = records.map(({ state }) => state.siteId);

@@ -57,7 +57,7 @@ export function pausedSite({ name, restoring }: Pick<Site, "name" | "restoring">
 /** State of the settings on a site that can be read. */
 function stateOfSettings({ site, state }: SiteView, revision: number): State {
   const sync = message("DO_SYNC_OR_ADOPT_SITE", { site: site.name });
-  const flapping = state.drift.filter((key) => state.fights[key]?.left === true);
+  const flapping = state.drift.filter((key) => state.corrections[key]?.isFlapping === true);
   const [refused, ...others] = Object.entries(state.refused);
   if (refused !== undefined)
     return {

@@ -96,12 +96,12 @@ export interface ReplacedValue {
   readonly isPart: boolean;
 }
 
-/** Corrections of one flapping key. */
-export interface Fight {
-  /** Times of its corrections, in milliseconds since 1970 UTC. */
+/** Corrections of a key that another client changes repeatedly. */
+export interface KeyCorrections {
+  /** Times of the corrections, in milliseconds since 1970 UTC. */
   readonly times: readonly number[];
-  /** Whether it is no longer corrected. */
-  readonly left: boolean;
+  /** Whether it is no longer corrected, after too many corrections. */
+  readonly isFlapping: boolean;
 }
 
 /** State of a site. It contains values as hashes only. */
@@ -125,7 +125,7 @@ export interface SiteState {
   readonly rewritten: Readonly<Record<string, { readonly sent: string; readonly got: string }>>;
   /** Values of the site that are invalid for Mooring, kept until Mooring's value changes. */
   readonly held: Readonly<Record<string, { readonly revision: number; readonly reason: Text }>>;
-  readonly fights: Readonly<Record<string, Fight>>;
+  readonly corrections: Readonly<Record<string, KeyCorrections>>;
   /** Keys of Mooring that the site does not have. */
   readonly missing: readonly string[];
   readonly error:
@@ -165,7 +165,7 @@ export const NEW_STATE: SiteState = Object.freeze({
   replaced: {},
   rewritten: {},
   held: {},
-  fights: {},
+  corrections: {},
   missing: [],
   error: undefined,
   failures: 0,
@@ -179,16 +179,16 @@ export const NEW_STATE: SiteState = Object.freeze({
  */
 export function readState(text: string): SiteState {
   const state: SiteState = { ...NEW_STATE, ...JSON.parse(text, reviveText) };
-  const { error, fights } = state;
+  const { error, corrections } = state;
   return {
     ...state,
     reachedAt: Math.trunc(state.reachedAt),
     nextTry: Math.trunc(state.nextTry),
     error: error && { ...error, since: Math.trunc(error.since) },
-    fights: Object.fromEntries(
-      Object.entries(fights).map(([key, { times, left }]) => [
+    corrections: Object.fromEntries(
+      Object.entries(corrections).map(([key, { times, isFlapping }]) => [
         key,
-        { times: times.map(Math.trunc), left },
+        { times: times.map(Math.trunc), isFlapping },
       ]),
     ),
   };

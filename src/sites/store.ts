@@ -73,7 +73,7 @@ export interface LogPage {
 }
 
 /** New state of a site, and the actions that led to it. */
-export interface SiteRecord {
+export interface SiteStateWrite {
   readonly state: StoredSiteState;
   readonly events: readonly SiteEvent[];
   /** Audit entries. */
@@ -126,7 +126,7 @@ export interface SiteStore extends LeaseStore {
    * @returns the new version of each; undefined if another process has written meanwhile or the
    *   site was deleted, in which case nothing is written for this site.
    */
-  record(records: readonly SiteRecord[]): Promise<readonly (number | undefined)[]>;
+  record(records: readonly SiteStateWrite[]): Promise<readonly (number | undefined)[]>;
   /** Writes actions on sites in one transaction. */
   note(notes: readonly SiteNote[]): Promise<void>;
   /** Newest first. */

@@ -20,7 +20,7 @@ export function withoutSecrets(view: SiteView, isSecret: (key: string) => boolea
       refused: open(state.refused),
       held: open(state.held),
       rewritten: open(state.rewritten),
-      fights: open(state.fights),
+      corrections: open(state.corrections),
     },
   };
 }

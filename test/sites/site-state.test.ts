@@ -10,7 +10,10 @@ const site = (changes: Partial<Site> = {}) => sampleSite({ id: "h", created: 1, 
 const REACHED: SiteState = { ...NEW_STATE, reachedAt: 5, appliedRevision: 9 };
 const error = (kind: string) => ({ kind, message: `the site is ${kind}`, since: 7 });
 const refused = { search_index: { hash: "", reason: "not support index" } };
-const flapping = { drift: ["site_title"], fights: { site_title: { times: [], left: true } } };
+const flapping = {
+  drift: ["site_title"],
+  corrections: { site_title: { times: [], isFlapping: true } },
+};
 
 interface Facts {
   readonly site?: Partial<Site>;

@@ -12,7 +12,7 @@ type SitePlace = PlaceOf<{ readonly sites: SiteStore; close(): Promise<void> }>;
  */
 const WRITTEN = `{"reachedAt":1795470790970.5,"kind":"openlist","version":"v4.2.5","known":["site_title"],
 "drift":[],"refused":{},"rewritten":{},"held":{},
-"fights":{"site_title":{"times":[1795470790970.25],"left":false}},"missing":[],
+"corrections":{"site_title":{"times":[1795470790970.25],"isFlapping":false}},"missing":[],
 "error":{"kind":"unreachable","message":"nothing listens there","since":1795470793971.75},
 "failures":7,"nextTry":1795470824970.8433}`;
 
@@ -57,7 +57,7 @@ export function describeSiteStore(name: string, newPlace: () => Promise<SitePlac
         nextTry: 1795470824970,
         failures: 7,
         error: { kind: "unreachable", since: 1795470793971 },
-        fights: { site_title: { times: [1795470790970], left: false } },
+        corrections: { site_title: { times: [1795470790970], isFlapping: false } },
       });
       expect(await registry.record("a", registry.state("a"))).toBe(true);
       const [written] = await store.states();

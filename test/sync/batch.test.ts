@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { SiteRecord, SiteStore } from "../../src/sites/store.ts";
+import type { SiteStateWrite, SiteStore } from "../../src/sites/store.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { createBatches } from "../../src/sync/batch.ts";
 import { temporaryPaths } from "../store/folder.ts";
@@ -12,7 +12,7 @@ const NAMES = Array.from({ length: 1 + 6 * 16 }, (_, at) => `site-${at}`);
 let store: SiteStore;
 let close: () => Promise<void>;
 let transactions: number;
-let write: ReturnType<typeof createBatches<SiteRecord, number | undefined>>;
+let write: ReturnType<typeof createBatches<SiteStateWrite, number | undefined>>;
 
 beforeEach(async () => {
   const opened = await openSqliteStore(newPath());
@@ -23,7 +23,7 @@ beforeEach(async () => {
   // The time to collect never elapses: only full batches and urgent writes end it.
   write = createBatches(
     {
-      record: (records: readonly SiteRecord[]) => {
+      record: (records: readonly SiteStateWrite[]) => {
         transactions += 1;
         return store.record(records);
       },

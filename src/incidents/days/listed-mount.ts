@@ -1,5 +1,5 @@
 import type { DriverInfo } from "../../drivers/driver-info.ts";
-import { isErrorStatus } from "../../mounts/mount-state.ts";
+import { isErrorStatus } from "../../mounts/decide-state.ts";
 import { secretsOf } from "../../mounts/site/plain.ts";
 import type { StorageRow } from "../../mounts/site/row.ts";
 import { plainMessage } from "../../sync/failure.ts";

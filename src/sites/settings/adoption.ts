@@ -112,7 +112,7 @@ export async function adoptValuesIn(
       held,
       drift: before.drift.filter((key) => !result.some((each) => each.key === key)),
       refused: {},
-      fights: {},
+      corrections: {},
       appliedRevision: isWhole ? (skipped ? base.revision : revision) : before.appliedRevision,
     };
     if (!(await registry.record(site.id, state, result.length === 0 ? [] : [event]))) continue;

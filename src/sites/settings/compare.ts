@@ -127,7 +127,7 @@ function syncStatusOf(
   const refused = ownValue(state.refused, key);
   if (refused !== undefined && hash.isOf(refused.hash, wanted) === true)
     return { sync: "refused", note: refused.reason };
-  if (drifted && ownValue(state.fights, key)?.left)
+  if (drifted && ownValue(state.corrections, key)?.isFlapping)
     return { sync: "flapping", note: message("FLAPPING") };
   return { sync: "differs" };
 }

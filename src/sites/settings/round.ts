@@ -3,7 +3,7 @@ import { message, type Text } from "../../messages/message.ts";
 import { ownValue, setOwn } from "../../own-value.ts";
 import type { Fingerprint } from "../../secrets/fingerprint.ts";
 import { countCorrection, recentCorrections } from "../../sync/flapping.ts";
-import type { Fight, Refused, Site, SiteKind, SiteState } from "../site.ts";
+import type { KeyCorrections, Refused, Site, SiteKind, SiteState } from "../site.ts";
 import type { SiteEvent } from "../store.ts";
 import type { SettingClient, SiteRow } from "./client.ts";
 import { type Comparison, compare, isKnown } from "./compare.ts";
@@ -67,15 +67,15 @@ export async function runRound(
     };
   options.signal?.throwIfAborted();
   const differing = first.filter(({ sync, key }) => sync === "differs" && isRequested(key));
-  const { fights, left } = corrected(reset, differing, time, options.force === true);
+  const { corrections, flapping } = corrected(reset, differing, time, options.force === true);
   const wanted = differing
-    .filter(({ key }) => !left.includes(key))
+    .filter(({ key }) => !flapping.includes(key))
     .flatMap(({ key, wanted: value, row, secret }): Wanted[] =>
       row === undefined || value === undefined ? [] : [{ key, value, row, secret }],
     );
   const done = wanted.length === 0 ? { results: [], rows } : await push(client, wanted, rows);
-  const marked = { ...read, fights, ...marksOf(reset, wanted, done.results, hash) };
-  const isAsItWas = wanted.length === 0 && left.length === 0;
+  const marked = { ...read, corrections, ...marksOf(reset, wanted, done.results, hash) };
+  const isAsItWas = wanted.length === 0 && flapping.length === 0;
   const last = isAsItWas ? first : compare(done.rows, site, { ...deps, state: marked });
   const drifted = new Set(differing.filter((each) => each.drifted).map(({ key }) => key));
   return {
@@ -83,7 +83,7 @@ export async function runRound(
     rows: done.rows,
     comparisons: last,
     results: done.results,
-    events: eventsOf(done.results, drifted, left, {
+    events: eventsOf(done.results, drifted, flapping, {
       time: now(),
       actor: options.actor,
       revision: snapshot.revision,
@@ -94,7 +94,7 @@ export async function runRound(
 function forget(state: SiteState, isRequested: (key: string) => boolean): SiteState {
   const keep = <T>(members: Readonly<Record<string, T>>): Record<string, T> =>
     Object.fromEntries(Object.entries(members).filter(([key]) => !isRequested(key)));
-  return { ...state, refused: keep(state.refused), fights: keep(state.fights) };
+  return { ...state, refused: keep(state.refused), corrections: keep(state.corrections) };
 }
 
 function identityOf(rows: readonly SiteRow[]): Pick<SiteState, "kind" | "version" | "known"> {
@@ -120,27 +120,27 @@ function kindOf(version: string, token: string): SiteKind {
 
 /** Counts the corrections of each key. @returns the counts, and the keys that are no longer corrected. */
 function corrected(
-  { fights }: SiteState,
+  { corrections }: SiteState,
   differing: readonly Comparison[],
   time: number,
   force: boolean,
-): { readonly fights: Record<string, Fight>; readonly left: readonly string[] } {
-  const next: Record<string, Fight> = {};
-  for (const [key, fight] of Object.entries(fights)) {
-    const times = recentCorrections(fight.times, time);
-    if (times.length > 0 || fight.left) setOwn(next, key, { times, left: fight.left });
+): { readonly corrections: Record<string, KeyCorrections>; readonly flapping: readonly string[] } {
+  const next: Record<string, KeyCorrections> = {};
+  for (const [key, { times: all, isFlapping }] of Object.entries(corrections)) {
+    const times = recentCorrections(all, time);
+    if (times.length > 0 || isFlapping) setOwn(next, key, { times, isFlapping });
   }
-  const left: string[] = [];
+  const flapping: string[] = [];
   for (const { key, drifted } of differing) {
     if (!drifted || force) {
       delete next[key];
       continue;
     }
     const { times, isFlapping } = countCorrection(ownValue(next, key)?.times ?? [], time);
-    if (isFlapping) left.push(key);
-    setOwn(next, key, { times, left: isFlapping });
+    if (isFlapping) flapping.push(key);
+    setOwn(next, key, { times, isFlapping });
   }
-  return { fights: next, left };
+  return { corrections: next, flapping };
 }
 
 /** Records of refused and rewritten values. */
@@ -196,9 +196,9 @@ function settled(
     refused: still(state.refused, "refused"),
     held: still(state.held, "pinned"),
     // Flapping has ended, or the key is about to be left unchanged.
-    fights: Object.fromEntries(
-      Object.entries(state.fights).filter(
-        ([key, { left }]) => !left || byKey.get(key)?.sync === "flapping",
+    corrections: Object.fromEntries(
+      Object.entries(state.corrections).filter(
+        ([key, { isFlapping }]) => !isFlapping || byKey.get(key)?.sync === "flapping",
       ),
     ),
     rewritten: still(state.rewritten, "same"),
@@ -211,7 +211,7 @@ function settled(
 function eventsOf(
   results: readonly Pushed[],
   drifted: ReadonlySet<string>,
-  left: readonly string[],
+  flapping: readonly string[],
   common: Pick<SiteEvent, "time" | "actor" | "revision">,
 ): SiteEvent[] {
   const events: SiteEvent[] = [];
@@ -227,7 +227,7 @@ function eventsOf(
   for (const { key, outcome, reason } of results)
     if (outcome !== "applied")
       add(outcome === "refused" ? "refused" : "push", [key], outcomeText(outcome, reason));
-  add("fight", left, message("LEFT_ALONE"));
+  add("fight", flapping, message("LEFT_ALONE"));
   return events;
 }
 

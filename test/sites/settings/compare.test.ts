@@ -163,7 +163,7 @@ describe("the same value in another notation", () => {
 describe("a setting that differs", () => {
   const held = { k: { revision: 5, reason: "breaks a rule" } };
   const refused = { k: { hash: hash.of("a"), reason: "not wanted" } };
-  const left = { k: { times: [], left: true } };
+  const left = { k: { times: [], isFlapping: true } };
 
   test("is excluded by the patterns of the site", () => {
     expect(one({ ...differing, site: { exclude: ["k"] } }).sync).toBe("excluded");
@@ -185,11 +185,13 @@ describe("a setting that differs", () => {
   });
 
   test("is flapping while it is not corrected and unchanged in Mooring", () => {
-    const flapping = { fights: left, appliedRevision: 5 };
+    const flapping = { corrections: left, appliedRevision: 5 };
     const found = one({ ...differing, state: flapping });
     expect(found).toMatchObject({ sync: "flapping", note: expect.sentence(/./) });
-    expect(one({ ...differing, state: { fights: left, appliedRevision: 4 } }).sync).toBe("differs");
-    const fights = { k: { times: [], left: false } };
-    expect(one({ ...differing, state: { fights, appliedRevision: 5 } }).sync).toBe("differs");
+    expect(one({ ...differing, state: { corrections: left, appliedRevision: 4 } }).sync).toBe(
+      "differs",
+    );
+    const corrections = { k: { times: [], isFlapping: false } };
+    expect(one({ ...differing, state: { corrections, appliedRevision: 5 } }).sync).toBe("differs");
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { createFingerprint } from "../../../src/secrets/fingerprint.ts";
 import type { SettingClient, SiteRow } from "../../../src/sites/settings/client.ts";
 import { type RoundOptions, runRound } from "../../../src/sites/settings/round.ts";
-import { type Fight, NEW_STATE, type SiteState } from "../../../src/sites/site.ts";
+import { type KeyCorrections, NEW_STATE, type SiteState } from "../../../src/sites/site.ts";
 import { item, snapshotOf } from "../../settings/staged.ts";
 import { sampleSite } from "../sample.ts";
 
@@ -66,46 +66,55 @@ test("a round without writes stores nothing, and a push of some keys is not a wh
 });
 
 describe("a value that drifts repeatedly", () => {
-  const fight = (...ages: readonly number[]): Fight => {
-    return { times: ages.map((age) => NOW - age), left: false };
+  const corrected = (...ages: readonly number[]): KeyCorrections => {
+    return { times: ages.map((age) => NOW - age), isFlapping: false };
   };
 
   test("is corrected three times in ten minutes, and then left unchanged", async () => {
-    const third = await round({ k: "there" }, { fights: { k: fight(2, 1) } });
-    expect(third.state.fights).toEqual({ k: { times: [NOW - 2, NOW - 1, NOW], left: false } });
+    const third = await round({ k: "there" }, { corrections: { k: corrected(2, 1) } });
+    expect(third.state.corrections).toEqual({
+      k: { times: [NOW - 2, NOW - 1, NOW], isFlapping: false },
+    });
     expect(third.events.map(({ action }) => action)).toEqual(["correct"]);
-    const fourth = await round({ k: "there" }, { fights: { k: fight(3, 2, 1) } });
+    const fourth = await round({ k: "there" }, { corrections: { k: corrected(3, 2, 1) } });
     expect(fourth.results).toEqual([]);
     expect(fourth.comparisons).toMatchObject([{ key: "k", sync: "flapping" }]);
-    expect(fourth.state.fights).toEqual({ k: { times: [NOW - 3, NOW - 2, NOW - 1], left: true } });
+    expect(fourth.state.corrections).toEqual({
+      k: { times: [NOW - 3, NOW - 2, NOW - 1], isFlapping: true },
+    });
     expect(fourth.events).toMatchObject([{ action: "fight", keys: ["k"], revision: 9, time: NOW }]);
     expect(fourth.state.drift).toEqual(["k"]);
   });
 
   test("counts again when a correction is ten minutes old", async () => {
-    const old = await round({ k: "there" }, { fights: { k: fight(WINDOW, 2, 1) } });
-    expect(old.state.fights).toEqual({ k: { times: [NOW - 2, NOW - 1, NOW], left: false } });
-    const over = await round({ k: "here" }, { fights: { k: fight(WINDOW) } });
-    expect(over.state.fights).toEqual({});
-    const young = await round({ k: "here" }, { fights: { k: fight(WINDOW - 1) } });
-    expect(young.state.fights).toEqual({ k: fight(WINDOW - 1) });
+    const old = await round({ k: "there" }, { corrections: { k: corrected(WINDOW, 2, 1) } });
+    expect(old.state.corrections).toEqual({
+      k: { times: [NOW - 2, NOW - 1, NOW], isFlapping: false },
+    });
+    const over = await round({ k: "here" }, { corrections: { k: corrected(WINDOW) } });
+    expect(over.state.corrections).toEqual({});
+    const young = await round({ k: "here" }, { corrections: { k: corrected(WINDOW - 1) } });
+    expect(young.state.corrections).toEqual({ k: corrected(WINDOW - 1) });
   });
 
   test("is left unchanged until a request, for any age of its corrections", async () => {
-    const left = { ...fight(WINDOW), left: true };
-    const { results, comparisons, state } = await round({ k: "there" }, { fights: { k: left } });
-    expect([results, state.fights]).toEqual([[], { k: { times: [], left: true } }]);
+    const left = { ...corrected(WINDOW), isFlapping: true };
+    const { results, comparisons, state } = await round(
+      { k: "there" },
+      { corrections: { k: left } },
+    );
+    expect([results, state.corrections]).toEqual([[], { k: { times: [], isFlapping: true } }]);
     expect(comparisons).toMatchObject([{ key: "k", sync: "flapping" }]);
   });
 
   test("is corrected on request, any number of times", async () => {
     const { results, state } = await round(
       { k: "there" },
-      { fights: { k: { ...fight(3, 2, 1), left: true } } },
+      { corrections: { k: { ...corrected(3, 2, 1), isFlapping: true } } },
       { force: true },
     );
     expect(results).toMatchObject([{ key: "k", outcome: "applied" }]);
-    expect(state.fights).toEqual({});
+    expect(state.corrections).toEqual({});
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decideState, type StateFacts } from "../../src/mounts/mount-state.ts";
+import { decideState, type StateFacts } from "../../src/mounts/decide-state.ts";
 
 const WORKS: StateFacts = {
   name: "films",
