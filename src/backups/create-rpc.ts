@@ -42,6 +42,7 @@ async function storeBackup(
   return create(CreateBackupResponseSchema, {
     backup: backupToProto(backup),
     counts: countsToProto(counts),
+    // A stored backup is made with all rights: the caller may not read all of its parts.
     omissions: omissions.filter(backups.isShownTo(grant)).map(omissionToProto),
     removed: removed.map(backupToProto),
     revision: BigInt(revision),

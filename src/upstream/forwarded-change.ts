@@ -101,7 +101,8 @@ function openMembers(
   const { files } = given;
   return {
     ...Object.fromEntries(open),
-    ...(Array.isArray(files) && { files: files.slice(0, MAX_FILES).map(textOf) }),
+    ...(noun === "share" &&
+      Array.isArray(files) && { files: files.slice(0, MAX_FILES).map(textOf) }),
     ...(noun === "user" && textOf(given["password"]) !== "" && { password: "set" }),
   };
 }

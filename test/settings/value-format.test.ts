@@ -200,6 +200,7 @@ const CASES: Readonly<Record<FormatName, Cases>> = {
       ],
       ['{"pdf":{"A":1}}', 'the address of "A" as text, not a number'],
       ['{"pdf":{"A":""}}', 'the address of "A" as text, not empty text'],
+      ['{"pdf":{"A":" "}}', 'the address of "A" as text, not empty text'],
       ['{"":{"A":"x"}}', "must name file extensions"],
       ['{"/(/":{"A":"x"}}', 'the entry for "/(/" must be a regular expression'],
       ['{"pdf":{', "must be JSON"],

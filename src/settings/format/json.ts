@@ -101,12 +101,12 @@ function isTooDeep(value: unknown, depth: number): boolean {
   return depth === 0 || Object.values(value).some((part) => isTooDeep(part, depth - 1));
 }
 
-/** Kind of a JSON value in words; empty text is named as such, because messages refuse it too. */
+/** Kind of a JSON value in words. Blank text is empty text, which some values must not be. */
 function kindOf(value: unknown): Text {
   if (value === null) return "null";
   if (Array.isArray(value)) return message("KIND_ARRAY");
   if (typeof value === "object") return message("KIND_OBJECT");
-  if (value === "") return message("KIND_EMPTY_TEXT");
-  if (typeof value === "string") return message("KIND_TEXT");
+  if (typeof value === "string")
+    return message(value.trim() === "" ? "KIND_EMPTY_TEXT" : "KIND_TEXT");
   return message(typeof value === "number" ? "KIND_NUMBER" : "KIND_BOOLEAN");
 }
