@@ -1,4 +1,4 @@
-import { createServer, type Server, request as send } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type StandIn, startStandIn } from "../sites/stand-in.ts";
 import { driverByName } from "./site/desk.ts";
@@ -22,21 +22,10 @@ export async function startWholeSite(): Promise<WholeSite> {
     clientIds.add(String(request.headers["client-id"] ?? ""));
     const path = request.url ?? "/";
     const isMount = path.startsWith("/api/admin/storage/") || path.startsWith("/api/fs/");
+    if (!isMount) return settings.serve(request, response);
     const isAdmin = request.headers.authorization === settings.token();
-    const target = new URL(isMount ? storages.url : settings.url);
-    const headers = {
-      ...request.headers,
-      ...(isMount && { authorization: isAdmin ? storages.token : "wrong" }),
-    };
-    const forward = send(
-      { host: target.hostname, port: target.port, path, method: request.method, headers },
-      (reply) => {
-        response.writeHead(reply.statusCode ?? 500, reply.headers);
-        reply.pipe(response);
-      },
-    );
-    forward.on("error", () => response.destroy());
-    request.pipe(forward);
+    request.headers.authorization = isAdmin ? storages.token : "wrong";
+    storages.serve(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {

@@ -68,6 +68,8 @@ export interface Seen {
 export interface StandIn {
   readonly port: number;
   readonly url: string;
+  /** Answers a request that another server has received. */
+  readonly serve: (request: IncomingMessage, response: ServerResponse) => void;
   readonly settings: SettingsOfSite;
   readonly sessions: Sessions;
   readonly rules: RulesOfSite;
@@ -328,18 +330,18 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
     },
   };
 
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    const isSetting = request.url?.includes("/api/admin/setting/") === true;
+    active += 1;
+    if (isSetting) settingsActive += 1;
+    most = Math.max(most, settingsActive);
+    response.once("close", () => {
+      active -= 1;
+      if (isSetting) settingsActive -= 1;
+    });
+    handle(request, response).catch(() => response.destroy());
+  };
   const listen = async (): Promise<void> => {
-    const serve = (request: IncomingMessage, response: ServerResponse): void => {
-      const isSetting = request.url?.includes("/api/admin/setting/") === true;
-      active += 1;
-      if (isSetting) settingsActive += 1;
-      most = Math.max(most, settingsActive);
-      response.once("close", () => {
-        active -= 1;
-        if (isSetting) settingsActive -= 1;
-      });
-      handle(request, response).catch(() => response.destroy());
-    };
     const made = options.tls === undefined ? createHttp(serve) : createHttps(options.tls, serve);
     made.requestTimeout = 0;
     // Such servers close no idle connection: a request on a connection that is being closed could
@@ -378,6 +380,7 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
     get url() {
       return `${options.tls ? "https" : "http"}://127.0.0.1:${port}${basePath}`;
     },
+    serve,
     settings,
     sessions,
     rules,

@@ -8,6 +8,8 @@ export type Provider = (live: Live) => Promise<void> | void;
 
 export interface Storages {
   readonly url: string;
+  /** Answers a request that another server has received. */
+  readonly serve: (request: IncomingMessage, response: ServerResponse) => void;
   readonly token: string;
   /** The server's database, kept over restarts. */
   readonly rows: Map<number, Row>;
@@ -293,10 +295,11 @@ export async function startStorages(
       .writeHead(200, { "content-type": "application/json; charset=utf-8" })
       .end(JSON.stringify(reply));
   };
+  const serve: Storages["serve"] = (request, response) => {
+    handle(request, response).catch(() => response.destroy());
+  };
   const listen = (): Promise<void> => {
-    const made = createServer((request, response) => {
-      handle(request, response).catch(() => response.destroy());
-    });
+    const made = createServer(serve);
     made.keepAliveTimeout = 0;
     made.on("connection", (socket) => {
       sockets.add(socket);
@@ -332,6 +335,7 @@ export async function startStorages(
     get live() {
       return live;
     },
+    serve,
     token,
     rows,
     providers: new Map(),
