@@ -1,3 +1,4 @@
+import { oneAtATime } from "../database/replica.ts";
 import { reviveText } from "../messages/message.ts";
 import { createTicks } from "../ticks.ts";
 import { REQUEST, type RecordStateStore, type StoredState } from "./record-state-store.ts";
@@ -57,13 +58,14 @@ export function createRecordCopy<S extends object, T extends SiteRecords, L exte
       listings.set(siteId, stored.listings);
     }
   };
+  const reading = oneAtATime(async () => {
+    const marks = await store.marks();
+    for (const siteId of new Set([...sites.keys(), ...records.keys(), ...listings.keys()]))
+      if (!marks.has(siteId)) forget(siteId);
+    for (const [siteId, mark] of marks) await readSite(siteId, mark);
+  });
   return {
-    load: async () => {
-      const marks = await store.marks();
-      for (const siteId of new Set([...sites.keys(), ...records.keys(), ...listings.keys()]))
-        if (!marks.has(siteId)) forget(siteId);
-      for (const [siteId, mark] of marks) await readSite(siteId, mark);
-    },
+    load: reading.run,
     site: (siteId) => sites.get(siteId),
     records: (siteId) => records.get(siteId) ?? new Map(),
     listings: (siteId) => listings.get(siteId) ?? new Map(),

@@ -117,9 +117,12 @@ export function createRecordSync<T extends Target, S, Q extends SiteRecords, L, 
     await kind.requested();
   };
   /** Whether the process with the lease has not carried out a push of these records yet. */
-  const isRequested = async (siteId: string, names: readonly string[]): Promise<boolean> =>
-    (await registry.requested()).has(siteId) ||
-    registry.site(siteId).forced.some((name) => names.includes(name));
+  const isRequested = async (siteId: string, names: readonly string[]): Promise<boolean> => {
+    if ((await registry.requested()).has(siteId)) return true;
+    // It stores what it takes over before it removes the request: states read before lack that.
+    await registry.load();
+    return registry.site(siteId).forced.some((name) => names.includes(name));
+  };
   const waitFor: RecordSync<T, S, L, R>["waitFor"] = async (isDone, most, signal) => {
     const end = performance.now() + most;
     const waiting = loaded.join(signal === undefined ? [] : [signal]);
@@ -143,7 +146,7 @@ export function createRecordSync<T extends Target, S, Q extends SiteRecords, L, 
       if (sync.isLeader()) await kind.reconcile(siteId);
       else
         await waitFor(
-          async () => !asked.some(isOpen) && !(await isRequested(siteId, asked)),
+          async () => !(await isRequested(siteId, asked)) && !asked.some(isOpen),
           deps.maxWait,
           signal,
         );

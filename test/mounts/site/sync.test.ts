@@ -293,6 +293,51 @@ test("a push that another process carries out ends with it, or with its caller",
   await expect(leader.sync.push("a", ["films"], signal)).rejects.toBe("the caller has gone");
 });
 
+test("a push that another process has begun ends with it, whatever was read before it began", async () => {
+  const site = await storages();
+  const store = memoryStore();
+  const leader = await start([siteOf(site, "a")], { store });
+  let reads = 0;
+  let reading: PromiseWithResolvers<void> | undefined;
+  const moreReads = async (count: number): Promise<void> => {
+    const before = reads;
+    await expect.poll(() => reads).toBeGreaterThan(before + count);
+  };
+  const marks: RecordStateStore["marks"] = async () => {
+    const read = await store.marks();
+    reads += 1;
+    await reading?.promise;
+    return read;
+  };
+  const other = await start([siteOf(site, "a")], {
+    store: { ...store, marks },
+    leader: () => false,
+  });
+  const wanted = { a: [mount()] };
+  leader.set(wanted);
+  other.set(wanted);
+  await other.sync.push("a", ["films"]);
+  expect(site.row("/films")?.status).toBe("work");
+  await moreReads(2);
+  // A read of the other process that has begun before the push ends after the push was taken over.
+  reading = Promise.withResolvers();
+  await moreReads(0);
+  const round = Promise.withResolvers<void>();
+  site.hold = () => round.promise;
+  let isDone = false;
+  const push = other.sync.push("a", ["films"]).then(() => {
+    isDone = true;
+  });
+  await expect.poll(() => leader.registry.site("a").forced).toEqual(["films"]);
+  await expect.poll(() => leader.registry.requested()).toEqual(new Set());
+  reading.resolve();
+  await moreReads(2);
+  expect(isDone).toBe(false);
+  round.resolve();
+  await push;
+  expect(leader.registry.site("a").forced).toEqual([]);
+});
+
 test("a choice made during a round is kept", async () => {
   const site = await storages();
   const before = await start([siteOf(site, "a")]);
