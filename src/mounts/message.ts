@@ -1,4 +1,4 @@
-import { create, type JsonObject, type JsonValue, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   MountContent,
@@ -135,16 +135,19 @@ export function statusToProto(status: Status, say: (text: Text) => string) {
     sinceTime: timeToProto(status.since),
     readTime: timeToProto(status.readAt),
     listTime: timeToProto(status.listedAt),
-  } as MessageInitShape<typeof MountStatusSchema>);
+  });
 }
 
 export function testToProto(
-  { path, duration, error, remedy, entries, ...rest }: TestResult,
+  { name, site, path, outcome, error, remedy, entries, total, duration }: TestResult,
   say: (text: Text) => string,
 ): MountTest {
   return create(MountTestSchema, {
-    ...rest,
+    name,
+    site,
     mountPath: path,
+    outcome,
+    total,
     error: say(error),
     remedy: say(remedy),
     entries: [...entries],

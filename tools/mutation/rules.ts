@@ -15,6 +15,7 @@ export const rules: Readonly<Record<string, Rule>> = {
     files: ["src/access/*.ts", "src/messages/page.ts", "src/settings/rights.ts"],
     tests: [
       "test/access/*.test.ts",
+      "test/settings/rights.test.ts",
       "test/messages/page.test.ts",
       "test/incidents/*.test.ts",
       "test/wire/{access-page,incident,throttle}.test.ts",
@@ -24,6 +25,7 @@ export const rules: Readonly<Record<string, Rule>> = {
     files: ["src/access/{authenticate,grant,held-calls,interceptor}.ts", "src/database/replica.ts"],
     tests: [
       "test/access/*.test.ts",
+      "test/settings/rights.test.ts",
       "test/database/{replica,shared-run}.test.ts",
       "test/app/identity.test.ts",
     ],
@@ -64,7 +66,7 @@ export const rules: Readonly<Record<string, Rule>> = {
     ],
   },
   audit: {
-    files: ["src/audit/{chain,checkpoint,recorder}.ts"],
+    files: ["src/audit/{chain,checkpoint,recorder,subject-part,tally}.ts"],
     tests: [
       "test/audit/*.test.ts",
       "test/store/sqlite/site-store.test.ts",

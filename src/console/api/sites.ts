@@ -18,15 +18,19 @@ session.subscribe((now) => {
   if (now === undefined) sites.value = undefined;
 });
 
-/** Follows the sites until the signal is aborted. */
+/** Keeps `sites` up to date until the signal is aborted. */
 export async function followSites(signal: AbortSignal): Promise<void> {
-  const maps = followCalls({ open: readSites, failure: sitesFailure, signal });
-  for await (const known of maps)
+  const states = followCalls({ open: watchSites, failure: sitesFailure, signal });
+  for await (const known of states)
     sites.value = new Map([...known].sort(([one], [other]) => one.localeCompare(other)));
 }
 
-/** All sites by name after each event; a stream begins with all of them. */
-async function* readSites(_: undefined, options: StreamOptions) {
+/**
+ * All sites by name after each event.
+ *
+ * @param _position undefined: a stream begins with all sites, and needs no position to continue.
+ */
+async function* watchSites(_position: undefined, options: StreamOptions) {
   const known = new Map<string, Site>();
   for await (const { sites: changed, removed } of siteService.watchSites({}, options)) {
     for (const site of changed) known.set(site.name, site);

@@ -79,7 +79,12 @@ function isCall(action: Exclude<Next["do"], "end">): action is Step {
   return action !== "read" && action !== "confirm";
 }
 
-/** @param compared undefined: there is no row, or its configuration can't be read. */
+/**
+ * Performs a decision of `nextStep`, which reads, updates and deletes existing rows only: the id 0 of an
+ * absent row is never sent.
+ *
+ * @param compared undefined: there is no row, or its configuration can't be read.
+ */
 async function perform(
   action: Exclude<Next["do"], "end">,
   run: Run,
