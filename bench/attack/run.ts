@@ -178,10 +178,14 @@ async function attackFor(
     else tally = report.tally;
   });
   await Promise.race([once(child, "message"), ended]);
-  await Promise.race([sleep((target.quick ? short : long) * 1_000), ended]);
-  if (child.connected) child.send("end");
-  const force = setTimeout(() => child.kill("SIGKILL"), 5_000);
+  let force: NodeJS.Timeout | undefined;
+  const end = (): void => {
+    if (child.connected) child.send("end");
+    force = setTimeout(() => child.kill("SIGKILL"), 5_000);
+  };
+  const time = setTimeout(end, (target.quick ? short : long) * 1_000);
   const [code] = await ended;
+  clearTimeout(time);
   clearTimeout(force);
   if (code === 1) throw new Error(`the attack ${name} has failed by itself`);
   return tally;
