@@ -1,6 +1,9 @@
 import type { ArchiveDocument } from "../archive/document.ts";
 import { createTicks } from "../ticks.ts";
 
+/** Characters of a piece of the text: many small pieces take long to join. */
+const PIECE = 64 * 1024;
+
 /**
  * Text of an archive: one line for each entry. It is written in ticks of the event loop, because the
  * text of a whole site has many MiB.
@@ -8,22 +11,29 @@ import { createTicks } from "../ticks.ts";
 export async function archiveBytes(document: ArchiveDocument): Promise<Buffer> {
   const ticks = createTicks();
   const pieces: Buffer[] = [];
+  let piece = "";
+  const write = (text: string): void => {
+    piece += text;
+    if (piece.length < PIECE) return;
+    pieces.push(Buffer.from(piece));
+    piece = "";
+  };
   const { counts } = document;
   let separator = "{\n";
   for (const [name, value] of Object.entries(document)) {
-    const start = `${separator}${JSON.stringify(name)}: `;
+    write(`${separator}${JSON.stringify(name)}: `);
     separator = ",\n";
     if (!Array.isArray(value) || !Object.hasOwn(counts, name)) {
-      pieces.push(Buffer.from(start + JSON.stringify(value)));
+      write(JSON.stringify(value));
       continue;
     }
-    pieces.push(Buffer.from(`${start}[`));
+    write("[");
     for (const [at, entry] of value.entries()) {
       if (ticks.isDue()) await ticks.next();
-      pieces.push(Buffer.from(`${at === 0 ? "" : ","}\n${JSON.stringify(entry)}`));
+      write(`${at === 0 ? "" : ","}\n${JSON.stringify(entry)}`);
     }
-    pieces.push(Buffer.from("\n]"));
+    write("\n]");
   }
-  pieces.push(Buffer.from("\n}\n"));
+  pieces.push(Buffer.from(`${piece}\n}\n`));
   return Buffer.concat(pieces);
 }
