@@ -1,6 +1,7 @@
 import { Document, Scalar } from "yaml";
 import { identifierOf, secretMembersOf } from "../archive/identifier.ts";
 import { isObject } from "../is-object.ts";
+import { toNfc } from "../nfc.ts";
 import { setOwn } from "../own-value.ts";
 import type { KnownSetting } from "./shapes.ts";
 
@@ -177,7 +178,7 @@ function referTo(
 
 /** Name that is equal for files that are one file on systems that ignore case or Unicode forms. */
 function foldedName(file: string): string {
-  return file.normalize("NFC").toLowerCase();
+  return toNfc(file).toLowerCase();
 }
 
 /** Puts a secret such as `config/password` among the members. @returns whether it has a place there. */
