@@ -1,14 +1,14 @@
 import { rm } from "node:fs/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { checkInProcess } from "../../src/app/check-process.ts";
-import { checkConfigOf, createProcessCheck } from "../../src/app/process-check.ts";
-import { deriveKey } from "../../src/archive/passphrase.ts";
-import { CHEAP } from "../archive/text.ts";
-import { startedForAll } from "../started.ts";
-import { newDatabaseFolder } from "../store/folder.ts";
-import { configOf } from "../wire/service.ts";
-import { startLocalServices } from "./local-services.ts";
+import { checkInProcess } from "../../../src/app/check-process.ts";
+import { checkConfigOf, createProcessCheck } from "../../../src/app/process-check.ts";
+import { deriveKey } from "../../../src/archive/passphrase.ts";
+import { startLocalServices } from "../../app/local-services.ts";
+import { CHEAP } from "../../archive/text.ts";
+import { startedForAll } from "../../started.ts";
+import { newDatabaseFolder } from "../../store/folder.ts";
+import { configOf } from "../../wire/service.ts";
 
 const PASSPHRASE = "correct horse battery";
 const signal = new AbortController().signal;
