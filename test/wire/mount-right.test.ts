@@ -26,6 +26,8 @@ describe("secrets", () => {
     const audit = await fetch(`http://127.0.0.1:${service.port}/api/admin/audit/events`, {
       headers,
     });
+    // The mount is written to its site after it was saved.
+    await expect.poll(() => service.log()).toContain("cloud");
     for (const text of [list, await audit.text(), service.log()]) {
       expect(text).toContain("cloud");
       expect(text).not.toContain(SECRET);
