@@ -71,7 +71,7 @@ describe("principals", () => {
     expect(names()).toEqual(["abc", ""]);
     expect(names("", 2)).toEqual(["ab", "b"]);
     expect(names("b")).toEqual(["c", ""]);
-    expect(() => names("B")).toThrow();
+    expect(() => names("B")).toThrow("invalid page_token");
   });
 
   test("are disabled once, and must exist", async () => {

@@ -132,19 +132,21 @@ test("the check reports a wrong passphrase", async () => {
 });
 
 /** Faults of a target or of the check, which must leave no file that counts. */
-const FAULTS: readonly [string, Partial<BackupTarget>][] = [
-  ["cannot be written", { write: async () => Promise.reject(new Error("no space")) }],
-  ["cannot be read back", { read: async () => undefined }],
-  ["is read back with other bytes", { read: async () => Buffer.from("{}") }],
-  ["cannot be renamed", { rename: async () => Promise.reject(new Error("no")) }],
+const FAULTS: readonly [string, Partial<BackupTarget>, message: string][] = [
+  ["cannot be written", { write: () => Promise.reject(new Error("no space")) }, "no space"],
+  ["cannot be read back", { read: async () => undefined }, "read back from"],
+  ["is read back with other bytes", { read: async () => Buffer.from("{}") }, "read back from"],
+  ["cannot be renamed", { rename: () => Promise.reject(new Error("no name")) }, "no name"],
 ];
 
 test.each(FAULTS)(
   "no backup counts, and none is removed, when the file %s",
-  async (_what, fault) => {
+  async (_what, fault, expected) => {
     const { backup } = await open().create(ROOT, options);
     const target = { ...createFolderTarget(place.folder), ...fault };
-    await expect(open({ target, keep: { last: 1 } }).create(ROOT, options)).rejects.toThrow();
+    await expect(open({ target, keep: { last: 1 } }).create(ROOT, options)).rejects.toThrow(
+      expected,
+    );
     expect(await files()).toEqual([backup.name]);
   },
 );

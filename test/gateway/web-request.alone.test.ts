@@ -140,6 +140,6 @@ describe("a request of the Fetch API", () => {
     await reader?.read();
     const rest = reader?.read();
     client.abort();
-    await expect(rest).rejects.toThrow();
+    await expect(rest).rejects.toThrow("the client disconnected");
   });
 });

@@ -198,7 +198,7 @@ test("when one side disconnects, the other is closed", async () => {
   // A site that disconnects in the middle of a reply.
   const second = await fetch(`${url}/d/big/1000000000`);
   await site.stop();
-  await expect(second.arrayBuffer()).rejects.toThrow();
+  await expect(second.arrayBuffer()).rejects.toThrow("terminated");
   await site.start();
   expect((await call("GET", "/d/hello.txt")).status).toBe(200);
 });

@@ -131,7 +131,7 @@ test("a caller who disconnects ends the copy", async () => {
   hut.users.hold = async (name) => {
     reached.add(name);
     ending.abort();
-    await expect(call).rejects.toThrow();
+    await expect(call).rejects.toThrow("aborted");
     // The service has read the end of the connection before it answers these calls.
     for (let calls = 0; calls < 3; calls += 1) await events(name);
   };
@@ -142,7 +142,7 @@ test("a caller who disconnects ends the copy", async () => {
     body: JSON.stringify(body),
     signal: ending.signal,
   });
-  await expect(call).rejects.toThrow();
+  await expect(call).rejects.toThrow("aborted");
   await expect.poll(async () => (await events("user-4")).length).toBe(2);
   expect([...reached]).toEqual(["ann"]);
   close();

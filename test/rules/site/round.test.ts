@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { SiteFailure } from "../../../src/sync/failure.ts";
+import { LeaseLost } from "../../../src/sync/record-sync.ts";
 import { memoryStore } from "../../mounts/site/desk.ts";
 import { type StandIn, type StandInOptions, startStandIn } from "../../sites/stand-in.ts";
 import { type Desk, type DeskOptions, openDesk, wanted, writes } from "./desk.ts";
@@ -352,7 +353,7 @@ test("a creation whose reply was lost is not repeated, and the rule is sent once
 test("a process that has lost the lease writes nothing", async () => {
   const { site, desk } = await open({ desk: { mayWrite: () => false } });
   desk.wanted = [wanted("/films")];
-  await expect(desk.round()).rejects.toThrow();
+  await expect(desk.round()).rejects.toThrow(LeaseLost);
   expect(writes(site)).toEqual([]);
 });
 

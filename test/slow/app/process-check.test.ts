@@ -49,5 +49,5 @@ test("a check ends with its caller", { timeout }, async () => {
   const ending = new AbortController();
   const check = createProcessCheck(backup.config)(backup.content, PASSPHRASE, ending.signal);
   ending.abort(new Error("the caller has gone"));
-  await expect(check).rejects.toThrow();
+  await expect(check).rejects.toThrow("the caller has gone");
 });

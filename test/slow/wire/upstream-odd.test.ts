@@ -52,7 +52,7 @@ describe("an upstream with invalid replies causes no crash", () => {
     const text = await exchange(port, [GET]);
     expect(text).toContain("half");
     const reply = fetch(`http://127.0.0.1:${port}/x`).then((each) => each.text());
-    await expect(reply).rejects.toThrow();
+    await expect(reply).rejects.toThrow("terminated");
   });
 });
 
