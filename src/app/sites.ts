@@ -140,7 +140,7 @@ const MAX_KEYS = 5;
 
 function logSiteEvent(log: Logger): (site: Site, event: SiteEvent) => void {
   return (site, { action, actor, revision, keys, result }) => {
-    const level = action === "fight" ? "error" : TROUBLE.has(action) ? "warn" : "info";
+    const level = action === "flapping" ? "error" : TROUBLE.has(action) ? "warn" : "info";
     const facts = { kind: "site", site: site.name, action, actor, revision, keys, result };
     log[level](facts, siteSentence(site, { action, keys, result }));
   };

@@ -44,7 +44,7 @@ const STANDINGS: Readonly<Record<SiteStanding, string>> = {
   [SiteStanding.EXCLUDED]: "excluded",
   [SiteStanding.HELD]: "pinned",
   [SiteStanding.REFUSED]: "refused",
-  [SiteStanding.FOUGHT]: "flapping",
+  [SiteStanding.FLAPPING]: "flapping",
 };
 
 /** Prints sites, a line each. @param strips their last days, by name. */
@@ -92,7 +92,9 @@ export function noteOf({ status, paused }: Site): string {
     status.drift.length > 0 ? `differs: ${status.drift.join(", ")}` : "",
     ...status.refused.map(({ key, reason }) => `${key} refused: ${reason}`),
     status.held.length > 0 ? `pinned: ${status.held.map(({ key }) => key).join(", ")}` : "",
-    status.fought.length > 0 ? `flapping, no longer corrected: ${status.fought.join(", ")}` : "",
+    status.flapping.length > 0
+      ? `flapping, no longer corrected: ${status.flapping.join(", ")}`
+      : "",
     recordNote("mounts", status.mounts),
     recordNote("rules", status.rules),
   ];

@@ -97,7 +97,7 @@ export function siteToProto(
       refused: notes(state.refused),
       held: notes(state.held),
       missing: [...state.missing],
-      fought: Object.entries(state.corrections).flatMap(([key, { isFlapping }]) =>
+      flapping: Object.entries(state.corrections).flatMap(([key, { isFlapping }]) =>
         isFlapping ? [key] : [],
       ),
       error: say(error?.message ?? ""),
@@ -118,7 +118,7 @@ const STANDINGS: Readonly<Record<SyncStatus, SiteStanding>> = {
   excluded: SiteStanding.EXCLUDED,
   pinned: SiteStanding.HELD,
   refused: SiteStanding.REFUSED,
-  flapping: SiteStanding.FOUGHT,
+  flapping: SiteStanding.FLAPPING,
 };
 
 export function differenceToProto(

@@ -139,7 +139,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   push: "OK",
   correct: "OK",
   refused: "FAILED_PRECONDITION",
-  fight: "ABORTED",
+  flapping: "ABORTED",
 };
 
 /** Audit entries of writes to a site, with the site and the keys as subjects. */

@@ -204,9 +204,9 @@ export declare type SiteStatus = Message<"mooring.v1.SiteStatus"> & {
    * Keys that changed on the site after repeated corrections, and are no longer
    * corrected.
    *
-   * @generated from field: repeated string fought = 11;
+   * @generated from field: repeated string flapping = 11;
    */
-  fought: string[];
+  flapping: string[];
 
   /**
    * Error of the last contact, about settings, mounts or rules. Empty: the site is reachable.
@@ -550,7 +550,7 @@ export declare type SiteLogEntry = Message<"mooring.v1.SiteLogEntry"> & {
   actor: string;
 
   /**
-   * push, correct, refused, fight, adopt or fail; mount: a mount was written, with the key
+   * push, correct, refused, flapping, adopt or fail; mount: a mount was written, with the key
    * `mount:` and its name (requires `mounts:read`), `rule:` and its path (requires `rules:read`).
    *
    * @generated from field: string action = 4;
@@ -683,9 +683,9 @@ export enum SiteStanding {
   /**
    * It changes on the site after each correction.
    *
-   * @generated from enum value: SITE_STANDING_FOUGHT = 8;
+   * @generated from enum value: SITE_STANDING_FLAPPING = 8;
    */
-  FOUGHT = 8,
+  FLAPPING = 8,
 }
 
 /**

@@ -280,7 +280,7 @@ export const zhCn: Messages = {
   "log.adopt": "采用",
   "log.correct": "纠正",
   "log.fail": "出错",
-  "log.fight": "反复改动",
+  "log.flapping": "被反复修改",
   "log.mount": "存储",
   "log.push": "写入",
   "log.refused": "被拒绝",

@@ -24,7 +24,7 @@ const STANDINGS: Partial<Record<SiteStanding, MessageKey>> = {
   [SiteStanding.EXCLUDED]: "sync.excluded",
   [SiteStanding.HELD]: "sync.pinned",
   [SiteStanding.REFUSED]: "sync.refused",
-  [SiteStanding.FOUGHT]: "sync.flapping",
+  [SiteStanding.FLAPPING]: "sync.flapping",
 };
 
 /** Differences of a site, and the two ways to resolve them. */

@@ -227,7 +227,7 @@ function eventsOf(
   for (const { key, outcome, reason } of results)
     if (outcome !== "applied")
       add(outcome === "refused" ? "refused" : "push", [key], outcomeText(outcome, reason));
-  add("fight", flapping, message("LEFT_ALONE"));
+  add("flapping", flapping, message("LEFT_ALONE"));
   return events;
 }
 

@@ -5,7 +5,7 @@ export const sitesTexts = {
   "log.adopt": "adopted",
   "log.correct": "corrected",
   "log.fail": "failed",
-  "log.fight": "contended",
+  "log.flapping": "flapping",
   "log.mount": "mount",
   "log.push": "written",
   "log.refused": "refused",
