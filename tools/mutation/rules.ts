@@ -61,7 +61,7 @@ export const rules: Readonly<Record<string, Rule>> = {
     tests: [
       "test/sites/**/*.test.ts",
       "test/sync/*.test.ts",
-      "test/database/job.test.ts",
+      "test/database/lease.test.ts",
       "test/wire/site-*.test.ts",
     ],
   },
