@@ -82,7 +82,9 @@ describe("a value that drifts repeatedly", () => {
     expect(fourth.state.corrections).toEqual({
       k: { times: [NOW - 3, NOW - 2, NOW - 1], isFlapping: true },
     });
-    expect(fourth.events).toMatchObject([{ action: "flapping", keys: ["k"], revision: 9, time: NOW }]);
+    expect(fourth.events).toMatchObject([
+      { action: "flapping", keys: ["k"], revision: 9, time: NOW },
+    ]);
     expect(fourth.state.drift).toEqual(["k"]);
   });
 
