@@ -27,7 +27,8 @@ test.each([
   { isDue: true, when: "memory has grown and is quiet", held: 8, grown: 2, utilization: 0.02 },
   { isDue: false, when: "little is held", held: 7, grown: 0, utilization: 0 },
   { isDue: false, when: "memory grows", held: 90, grown: 3, utilization: 0 },
-  { isDue: false, when: "calls are answered", held: 90, grown: 0, utilization: 0.03 },
+  { isDue: false, when: "calls are answered", held: 31, grown: 0, utilization: 0.03 },
+  { isDue: true, when: "much is held beside calls", held: 32, grown: 0, utilization: 0.03 },
 ])("memory is released: $isDue when $when", ({ isDue, held, grown, utilization }) => {
   const interval = { held: held * MIB, grown: grown * MIB, utilization };
   expect(isReleaseDue(interval, 8 * MIB)).toBe(isDue);
