@@ -1,10 +1,12 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 
+/** Maximum time of jobs in one tick of the event loop, in milliseconds. */
+const LONGEST = 8;
 /**
- * Maximum time of jobs in one tick of the event loop, in milliseconds. A call waits for up to three
- * ticks. Jobs take no longer than with ticks of 8 ms.
+ * The same for archives of a whole site, which take seconds: a call waits for up to three ticks. Replies
+ * have longer ones: many are made at the same time, and stay in memory until they are complete.
  */
-const LONGEST = 2;
+export const LONGEST_OF_ARCHIVE = 2;
 
 /**
  * Divides a job among ticks of the event loop, so that other requests are served in between. A loop
@@ -27,11 +29,12 @@ let last: Promise<unknown> = Promise.resolve();
  * Begins a job.
  *
  * @param signal ends the job: its next tick rejects with the reason of the signal.
+ * @param longest maximum time in one tick, in milliseconds. Default: 8.
  */
-export function createTicks(signal?: AbortSignal): Ticks {
+export function createTicks(signal?: AbortSignal, longest = LONGEST): Ticks {
   beginTick();
   return {
-    isDue: () => performance.now() - beginTick() >= LONGEST,
+    isDue: () => performance.now() - beginTick() >= longest,
     next: async () => {
       last = last.then(() => nextTick());
       await last;
@@ -51,13 +54,14 @@ function beginTick(): number {
   return begun;
 }
 
-/** Maps items in ticks of the event loop. @param signal ends it. */
+/** Maps items in ticks of the event loop. @param signal ends it. @param longest as in `createTicks`. */
 export async function mapInTicks<T, U>(
   items: readonly T[],
   map: (item: T) => U,
   signal?: AbortSignal,
+  longest?: number,
 ): Promise<U[]> {
-  const ticks = createTicks(signal);
+  const ticks = createTicks(signal, longest);
   const mapped: U[] = [];
   for (const item of items) {
     if (ticks.isDue()) await ticks.next();

@@ -5,7 +5,7 @@ test("a job yields to the next tick when it has used its time, which then begins
   let now = 1_000;
   const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
   const ticks = createTicks();
-  now += 1;
+  now += 7;
   expect(ticks.isDue()).toBe(false);
   now += 1;
   expect(ticks.isDue()).toBe(true);
@@ -40,13 +40,13 @@ test("jobs that begin in one tick share its time", async () => {
   const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
   onTestFinished(() => clock.mockRestore());
   const first = createTicks();
-  now += 2;
+  now += 8;
   expect(first.isDue()).toBe(true);
   const second = createTicks();
   expect(second.isDue()).toBe(true);
   await second.next();
   expect(second.isDue()).toBe(false);
-  now += 2;
+  now += 8;
   await new Promise(setImmediate);
   expect(createTicks().isDue()).toBe(false);
 });

@@ -6,7 +6,7 @@ import { rejectViolations, type Violation } from "../messages/error.ts";
 import { message, type Text } from "../messages/message.ts";
 import { ownValue, setOwn } from "../own-value.ts";
 import { sortedJson } from "../sorted-json.ts";
-import { createTicks, mapInTicks } from "../ticks.ts";
+import { createTicks, LONGEST_OF_ARCHIVE, mapInTicks } from "../ticks.ts";
 import { identifierOf, nameOfRecord } from "./identifier.ts";
 import type { ArchiveEntry, SecretValue } from "./part.ts";
 import type { PassphraseCipher, SealedText } from "./passphrase.ts";
@@ -110,7 +110,7 @@ export async function writeArchive(
   secrets: SecretsMode,
   cipher: PassphraseCipher,
 ): Promise<ArchiveDocument> {
-  const ticks = createTicks();
+  const ticks = createTicks(undefined, LONGEST_OF_ARCHIVE);
   const parts: Record<string, unknown[]> = {};
   for (const { part, entries } of sections) {
     const written: unknown[] = [];
@@ -145,7 +145,7 @@ async function sealSecrets(
   passphrase: string,
   cipher: PassphraseCipher,
 ): Promise<SealedText> {
-  const ticks = createTicks();
+  const ticks = createTicks(undefined, LONGEST_OF_ARCHIVE);
   const bound = createBinding(origin);
   const sealed: Sealed = {};
   for (const { part, entries } of sections.toSorted((a, b) => (a.part < b.part ? -1 : 1))) {
@@ -164,7 +164,7 @@ async function sealSecrets(
 
 /** Digest of all entries of all parts, whatever the order of the parts and the layout of the file. */
 async function digestOf(parts: Readonly<Record<string, readonly unknown[]>>): Promise<string> {
-  const ticks = createTicks();
+  const ticks = createTicks(undefined, LONGEST_OF_ARCHIVE);
   const digest = createHash("sha256");
   for (const part of Object.keys(parts).sort())
     for (const entry of parts[part] ?? []) {
@@ -269,7 +269,7 @@ export async function readArchive(
 ): Promise<ReadArchive> {
   const origin = readOrigin(document);
   const { sealed } = document;
-  const ticks = createTicks(signal);
+  const ticks = createTicks(signal, LONGEST_OF_ARCHIVE);
   let isOpened = false;
   const violations: Violation[] = [];
   const read = new Map<string, readonly ReadEntry[]>();
@@ -416,7 +416,7 @@ async function openSecrets(
   passphrase: string,
   cipher: PassphraseCipher,
 ): Promise<Sealed> {
-  const ticks = createTicks(signal);
+  const ticks = createTicks(signal, LONGEST_OF_ARCHIVE);
   const bound = createBinding(origin);
   for (const [part, entries] of read)
     for (const { entry, sealed: names } of entries) {

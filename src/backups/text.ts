@@ -1,5 +1,5 @@
 import type { ArchiveDocument } from "../archive/document.ts";
-import { createTicks } from "../ticks.ts";
+import { createTicks, LONGEST_OF_ARCHIVE } from "../ticks.ts";
 
 /** Characters of a piece of the text: many small pieces take long to join. */
 const PIECE = 64 * 1024;
@@ -9,7 +9,7 @@ const PIECE = 64 * 1024;
  * text of a whole site has many MiB.
  */
 export async function archiveBytes(document: ArchiveDocument): Promise<Buffer> {
-  const ticks = createTicks();
+  const ticks = createTicks(undefined, LONGEST_OF_ARCHIVE);
   const pieces: Buffer[] = [];
   let piece = "";
   const write = (text: string): void => {

@@ -5,7 +5,7 @@
  */
 
 import { setOwn } from "../own-value.ts";
-import { createTicks } from "../ticks.ts";
+import { createTicks, LONGEST_OF_ARCHIVE } from "../ticks.ts";
 
 /** Position in a text as in editors: both members count from 1, the column in UTF-16 units. */
 export interface Position {
@@ -74,7 +74,7 @@ export async function parseJsonInTicks(
   maxDepth: number,
   signal?: AbortSignal,
 ): Promise<unknown> {
-  const ticks = createTicks(signal);
+  const ticks = createTicks(signal, LONGEST_OF_ARCHIVE);
   const steps = new Reader(text, maxDepth).documentInSteps();
   for (;;) {
     if (ticks.isDue()) await ticks.next();

@@ -11,7 +11,7 @@ import type { Draft } from "../ledger/draft.ts";
 import { invalid } from "../messages/error.ts";
 import { joinTexts, message, type Text } from "../messages/message.ts";
 import type { SiteNames } from "../sites/site-names.ts";
-import { createTicks, mapInTicks } from "../ticks.ts";
+import { createTicks, LONGEST_OF_ARCHIVE, mapInTicks } from "../ticks.ts";
 import { type RecordChange, withEffects } from "./effect.ts";
 import type { RecordIndex, SiteKind, SiteRecord } from "./kind.ts";
 import { type Saver, saveAll, saveEach } from "./save-each.ts";
@@ -153,7 +153,7 @@ export async function saveEntries<R extends SiteRecord, I extends ImportInput>(
     readonly signal: AbortSignal | undefined;
   },
 ): Promise<readonly RecordResult[]> {
-  const ticks = createTicks(signal);
+  const ticks = createTicks(signal, LONGEST_OF_ARCHIVE);
   const inputs: I[] = [];
   const notes: Text[] = [];
   /** Results of entries that are not saved, by their place. */

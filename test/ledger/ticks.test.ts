@@ -23,8 +23,8 @@ const backupOf = (value: string) => ({
   data: many(value).map((setting) => ({ ...setting, type: "string", group: 0 })),
 });
 
-/** Ticks of a pass over all items: one at every second read of the clock. */
-const TICKS = COUNT / 2;
+/** Ticks of a pass over all items: one at every eighth read of the clock. */
+const TICKS = COUNT / 8;
 
 interface LargeChange {
   /** Passes over all items, each with ticks of its own. */

@@ -6,7 +6,7 @@ import type { Draft } from "../../ledger/draft.ts";
 import { importRecords, importRules, saveEntries, saveRows } from "../../records/import.ts";
 import { MAX_RECORDS } from "../../records/limit.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
-import { mapInTicks } from "../../ticks.ts";
+import { LONGEST_OF_ARCHIVE, mapInTicks } from "../../ticks.ts";
 import { effectsOf, type RunningSite } from "../effect.ts";
 import type { MountInput } from "../input.ts";
 import { SITE_MOUNTS } from "../kind.ts";
@@ -58,8 +58,11 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
       const sites = deps.siteNames();
       const mounts = await deps.list(grant, names);
       return {
-        entries: await mapInTicks(mounts, (mount) =>
-          mountToEntry(mount, { sites, driverOf, isShown: withSecrets }),
+        entries: await mapInTicks(
+          mounts,
+          (mount) => mountToEntry(mount, { sites, driverOf, isShown: withSecrets }),
+          undefined,
+          LONGEST_OF_ARCHIVE,
         ),
       };
     },

@@ -6,7 +6,7 @@ import { rejectViolations, type Violation } from "../../messages/error.ts";
 import { importRecords, importRules, saveEntries, saveRows } from "../../records/import.ts";
 import { MAX_RECORDS } from "../../records/limit.ts";
 import type { SiteNames } from "../../sites/site-names.ts";
-import { mapInTicks } from "../../ticks.ts";
+import { LONGEST_OF_ARCHIVE, mapInTicks } from "../../ticks.ts";
 import { type RuleInput, withRuleInput } from "../input.ts";
 import { SITE_RULES } from "../kind.ts";
 import type { Rule, RuleIndex } from "../rule.ts";
@@ -47,8 +47,11 @@ export function createRulePart(deps: RulePartDeps): LedgerPart<Draft> {
       const sites = deps.siteNames();
       const rules = await deps.list(grant, names);
       return {
-        entries: await mapInTicks(rules, (rule) =>
-          ruleToEntry(rule, { sites, isShown: withSecrets }),
+        entries: await mapInTicks(
+          rules,
+          (rule) => ruleToEntry(rule, { sites, isShown: withSecrets }),
+          undefined,
+          LONGEST_OF_ARCHIVE,
         ),
       };
     },
