@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 /**
  * Creates a folder and its missing parents. An existing folder, also one behind a link, stays as it is.
  *
- * Node's recursive mkdir does not end where the system lets nobody create a folder, such as in /proc.
+ * The recursive mkdir of Node runs for ever below /proc, where mkdir reports a missing parent that exists.
  *
  * @param mode of the folders that are created.
  * @throws the error of the system, such as ENOENT, EACCES, or EEXIST for a file.

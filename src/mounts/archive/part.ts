@@ -54,14 +54,14 @@ export function createMountPart(deps: MountPartDeps): LedgerPart<Draft> {
     importScopes: ["mounts:write"],
     refusesLimits: true,
     most: MAX_RECORDS,
-    export: async ({ grant, names, withSecrets }) => {
+    export: async ({ grant, names, withSecrets, signal }) => {
       const sites = deps.siteNames();
       const mounts = await deps.list(grant, names);
       return {
         entries: await mapInTicks(
           mounts,
           (mount) => mountToEntry(mount, { sites, driverOf, isShown: withSecrets }),
-          undefined,
+          signal,
           LONGEST_OF_ARCHIVE,
         ),
       };

@@ -43,14 +43,14 @@ export function createRulePart(deps: RulePartDeps): LedgerPart<Draft> {
     importScopes: ["rules:write"],
     refusesLimits: true,
     most: MAX_RECORDS,
-    export: async ({ grant, names, withSecrets }) => {
+    export: async ({ grant, names, withSecrets, signal }) => {
       const sites = deps.siteNames();
       const rules = await deps.list(grant, names);
       return {
         entries: await mapInTicks(
           rules,
           (rule) => ruleToEntry(rule, { sites, isShown: withSecrets }),
-          undefined,
+          signal,
           LONGEST_OF_ARCHIVE,
         ),
       };
